@@ -36,17 +36,17 @@ int units_parse_pct(const char *text, double *ret_pct, struct err *e);
 
 enum { UNITS_TEXT_MAX = 32 }; /* room that every formatted number fits, with its NUL */
 
-/* "4 KiB", "1.5 GiB", "512 B": binary, exact when it can be, else 3 significant digits. */
+/* "4 KiB", "1.5 GiB", "4097 B": binary, exact when 5 digits can be, else "5.00 GiB". */
 const char *units_bytes_iec(uint64_t n_bytes, char text[UNITS_TEXT_MAX]);
 
-/* "512 MB", "1.02 GB": decimal, 3 significant digits. */
+/* "512 MB", "1.02 GB", "1.5 GB": decimal, 3 significant digits, zeros at the end dropped. */
 const char *units_bytes_si(double n_bytes, char text[UNITS_TEXT_MAX]);
 
-/* "950 ns", "12.3 µs", "4.56 ms", "7.8 s": 3 significant digits. */
+/* "950 ns", "12.3 µs", "4.56 ms", "7.8 s": as units_bytes_si(). */
 const char *units_duration(double seconds, char text[UNITS_TEXT_MAX]);
 
 /* "2 min 5 s", "45 s", "1 h 3 min": for an estimate a person waits for. */
 const char *units_wait(double seconds, char text[UNITS_TEXT_MAX]);
 
-/* Three significant digits, no exponent: 0.0123, 1.23, 12.3, 123, 1234, 12346. */
+/* Three significant digits, no exponent below 1e15: 0.0123, 1.20, 12.3, 123, 1234, 12346. */
 const char *units_sig3(double value, char text[UNITS_TEXT_MAX]);

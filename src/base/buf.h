@@ -11,8 +11,8 @@
 #include "base/cleanup.h"
 
 struct buf {
-	char *text;        /* NULL until something is added */
-	size_t n_bytes;    /* without the NUL */
+	char *text;	   /* NULL until something is added */
+	size_t n_bytes;	   /* without the NUL */
 	size_t room_bytes; /* allocated */
 	bool failed;
 };

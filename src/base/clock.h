@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct clock {
-	uint64_t (*now_ns)(void *ctx);                       /* [ns] monotonic */
+	uint64_t (*now_ns)(void *ctx);			     /* [ns] monotonic */
 	void (*sleep_until_ns)(void *ctx, uint64_t when_ns); /* returns at once if past */
 	void *ctx;
 };

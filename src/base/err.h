@@ -7,14 +7,14 @@
 
 enum err_kind {
 	ERR_NONE = 0,
-	ERR_USAGE,       /* the person asked for something that cannot be: exit 2 */
-	ERR_IO,          /* measuring or I/O failed: exit 1 */
-	ERR_FORMAT,      /* input from outside is damaged: exit 1 */
+	ERR_USAGE,	 /* the person asked for something that cannot be: exit 2 */
+	ERR_IO,		 /* measuring or I/O failed: exit 1 */
+	ERR_FORMAT,	 /* input from outside is damaged: exit 1 */
 	ERR_UNSUPPORTED, /* this kernel, file system or device cannot: exit 4 */
-	ERR_NOMEM,       /* exit 1 */
-	ERR_MISMATCH,    /* a verdict that was asked for is negative: exit 3 */
+	ERR_NOMEM,	 /* exit 1 */
+	ERR_MISMATCH,	 /* a verdict that was asked for is negative: exit 3 */
 	ERR_INTERRUPTED, /* a signal ended it: exit 130 */
-	ERR_BUG,         /* ours: exit 1 */
+	ERR_BUG,	 /* ours: exit 1 */
 	ERR_N_KINDS
 };
 

@@ -32,8 +32,8 @@ enum metric_kind {
 };
 
 struct metric_def {
-	const char *key;      /* "throughput" */
-	const char *unit;     /* "B/s", "1/s", "s" */
+	const char *key;  /* "throughput" */
+	const char *unit; /* "B/s", "1/s", "s" */
 	bool higher_is_better;
 	const char *summary;
 };
@@ -63,7 +63,7 @@ enum flush_kind {
 	FLUSH_NONE,
 	FLUSH_DATASYNC, /* one fdatasync at the end, inside the clock */
 	FLUSH_FSYNC,
-	FLUSH_EACH,     /* fdatasync after every write */
+	FLUSH_EACH, /* fdatasync after every write */
 	FLUSH_N_KINDS
 };
 
@@ -78,17 +78,17 @@ enum pattern_word { DATA_RANDOM, DATA_ZEROS, DATA_COMPRESS, DATA_N_WORDS };
 
 /* What was asked and what was in effect: figures are compared only where these are equal. */
 struct phase_settings {
-	char access[24];       /* "read", "write", "randread", "randwrite", "randrw", "file_create" */
-	uint32_t block_bytes;  /* of one operation; file size for file operations */
-	uint32_t depth_asked;  /* per worker */
-	uint32_t depth;        /* achieved */
+	char access[24]; /* "read", "write", "randread", "randwrite", "randrw", "file_create" */
+	uint32_t block_bytes; /* of one operation; file size for file operations */
+	uint32_t depth_asked; /* per worker */
+	uint32_t depth;	      /* achieved */
 	uint32_t n_threads_asked;
 	uint32_t n_threads;
-	uint32_t read_pct;     /* of a mix; 100 or 0 else */
-	uint64_t size_bytes;   /* working set */
-	uint64_t time_ns;      /* asked; 0: until the work is done */
-	uint64_t rate_iops;    /* open loop; 0: closed loop */
-	uint64_t n_files;      /* file operations only */
+	uint32_t read_pct;   /* of a mix; 100 or 0 else */
+	uint64_t size_bytes; /* working set */
+	uint64_t time_ns;    /* asked; 0: until the work is done */
+	uint64_t rate_iops;  /* open loop; 0: closed loop */
+	uint64_t n_files;    /* file operations only */
 	uint64_t n_dirs;
 	uint64_t seed;
 	char engine[24];
@@ -104,44 +104,44 @@ struct phase_settings {
 struct phase_evidence {
 	uint64_t asked_read_bytes;
 	uint64_t asked_write_bytes;
-	struct disk_counters device;     /* .known false: no device in sight */
+	struct disk_counters device; /* .known false: no device in sight */
 	bool cached_known;
-	uint64_t cached_before_bytes;    /* of the file, in the page cache */
+	uint64_t cached_before_bytes; /* of the file, in the page cache */
 	uint64_t cached_after_bytes;
-	double worker_cpu_ratio;         /* busiest worker thread, 0..1; -1 not known */
-	double busiest_cpu_ratio;        /* busiest CPU of the machine, 0..1; -1 not known */
+	double worker_cpu_ratio;  /* busiest worker thread, 0..1; -1 not known */
+	double busiest_cpu_ratio; /* busiest CPU of the machine, 0..1; -1 not known */
 };
 
 struct phase_error {
-	int sys;               /* errno; 0: no error */
-	char op[16];           /* "read", "write", "fdatasync", "create", ... */
+	int sys;     /* errno; 0: no error */
+	char op[16]; /* "read", "write", "fdatasync", "create", ... */
 	uint64_t offset_bytes;
 	uint64_t n_bytes;
 };
 
 struct phase_result {
-	char name[RESULT_NAME_MAX];      /* "rand_read_qd32" */
-	uint32_t sample;                 /* from 1 */
+	char name[RESULT_NAME_MAX]; /* "rand_read_qd32" */
+	uint32_t sample;	    /* from 1 */
 	enum phase_status status;
-	char reason[RESULT_REASON_MAX];  /* why not DONE; else "" */
+	char reason[RESULT_REASON_MAX]; /* why not DONE; else "" */
 	struct phase_settings settings;
-	uint64_t started_wall_ns;        /* since 1970 */
-	uint64_t elapsed_ns;             /* first submit to last completion, flush included */
-	uint64_t flush_ns;               /* of which the flush at the end */
-	uint64_t prepare_ns;             /* laying out and dropping caches before, outside the clock */
+	uint64_t started_wall_ns; /* since 1970 */
+	uint64_t elapsed_ns;	  /* first submit to last completion, flush included */
+	uint64_t flush_ns;	  /* of which the flush at the end */
+	uint64_t prepare_ns;	  /* laying out and dropping caches before, outside the clock */
 	uint64_t n_ops;
 	uint64_t read_bytes;
 	uint64_t written_bytes;
-	uint64_t n_short;                /* short transfers continued */
-	uint64_t n_retries;              /* EINTR and EAGAIN */
+	uint64_t n_short;   /* short transfers continued */
+	uint64_t n_retries; /* EINTR and EAGAIN */
 	uint64_t n_verified_units;
 	uint64_t n_bad_units;
-	double cpu_user_s;               /* every thread of the process, io_uring's workers too */
+	double cpu_user_s; /* every thread of the process, io_uring's workers too */
 	double cpu_system_s;
-	struct hist *latency;            /* owned; NULL: not measured */
+	struct hist *latency; /* owned; NULL: not measured */
 	struct phase_evidence evidence;
-	struct phase_error error;        /* the first one */
-	struct metric *metrics;          /* [n_metrics] owned */
+	struct phase_error error; /* the first one */
+	struct metric *metrics;	  /* [n_metrics] owned */
 	size_t n_metrics;
 };
 
@@ -150,12 +150,12 @@ struct phase_result {
 enum severity { SEVERITY_NOTE, SEVERITY_WARNING, SEVERITY_ERROR, SEVERITY_N };
 
 struct finding {
-	char check[32];      /* id of the check: "cached-reads" */
+	char check[32]; /* id of the check: "cached-reads" */
 	enum severity severity;
 	char phase[RESULT_NAME_MAX]; /* "": the whole run */
-	uint32_t sample;     /* 0: all samples */
-	char mark[24];       /* a few letters for the row: "cache 98 %" */
-	char text[300];      /* one sentence with its numbers and the advice */
+	uint32_t sample;	     /* 0: all samples */
+	char mark[24];		     /* a few letters for the row: "cache 98 %" */
+	char text[300];		     /* one sentence with its numbers and the advice */
 };
 
 /* ---- the run ---- */
@@ -168,24 +168,24 @@ enum run_status {
 };
 
 struct result {
-	char id[40];              /* UUIDv7, text form */
+	char id[40]; /* UUIDv7, text form */
 	uint64_t started_wall_ns;
-	uint64_t ended_wall_ns;   /* 0: not ended */
-	char tool[24];            /* "clyde" */
+	uint64_t ended_wall_ns; /* 0: not ended */
+	char tool[24];		/* "clyde" */
 	char version[24];
-	char *command_line;       /* owned, shell-quoted; may be NULL */
-	char *label;              /* owned; may be NULL */
-	char plan[32];            /* "overview", "custom" */
+	char *command_line; /* owned, shell-quoted; may be NULL */
+	char *label;	    /* owned; may be NULL */
+	char plan[32];	    /* "overview", "custom" */
 	uint32_t n_samples_asked;
 	enum run_status status;
 	char reason[RESULT_REASON_MAX];
-	long pid;                 /* of the run */
+	long pid;		  /* of the run */
 	uint64_t pid_start_ticks; /* with host.boot_id tells whether it still runs */
 	struct host_facts host;
 	struct target_facts target;
 	struct phase_result *phases; /* [n_phases] owned, in the order they ended */
 	size_t n_phases;
-	struct finding *findings;    /* [n_findings] owned */
+	struct finding *findings; /* [n_findings] owned */
 	size_t n_findings;
 };
 

@@ -22,10 +22,10 @@ enum {
 
 /* Plain data; { 0 } is an empty histogram. One writer; merged by hist_merge() after it stopped. */
 struct hist {
-	uint64_t n;      /* [count] values recorded */
+	uint64_t n;	 /* [count] values recorded */
 	uint64_t min_ns; /* exact; undefined while n == 0 */
 	uint64_t max_ns; /* exact */
-	double sum_ns;   /* for the mean; a double, so that it cannot overflow */
+	double sum_ns;	 /* for the mean; a double, so that it cannot overflow */
 	uint64_t buckets[HIST_N_BUCKETS];
 };
 
@@ -70,7 +70,8 @@ void hist_merge(struct hist *into, const struct hist *from);
  */
 int hist_quantile(const struct hist *h, double q, uint64_t *ret_ns);
 
-/* [count] samples that a quantile needs before it is shown: 10 / (1 - q) (design.md section 6). */
+/* [count] samples that a quantile needs before it is shown: ceil(10 / (1 - q)); no number for q
+ * = 1. */
 uint64_t hist_quantile_needs(double q);
 
 /* [ns] mean; 0 when empty. */

@@ -12,8 +12,8 @@ struct summary {
 	double min;
 	double max;
 	double mean;
-	double sd;     /* n - 1 below the line; 0 when n < 2 */
-	double median; /* mean of the middle two for an even n */
+	double sd;	     /* n - 1 below the line; 0 when n < 2 */
+	double median;	     /* mean of the middle two for an even n */
 	double spread_ratio; /* (max - min) / |median|; 0 when n < 2 or the median is 0 */
 };
 

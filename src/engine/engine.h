@@ -73,6 +73,7 @@ struct engine_ops {
 	const char *summary; /* one line for clyde engines */
 	uint32_t max_depth;  /* 1 for engines that wait for each transfer */
 	bool for_tests;      /* not offered to a person */
+	bool maps_file;      /* the file must have its full size before open() */
 
 	/* 0: works here; 1: does not, the reason is in *e (kind ERR_UNSUPPORTED). No side effects. */
 	int (*probe)(struct err *e);

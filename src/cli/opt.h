@@ -31,7 +31,11 @@ enum opt_kind {
 	OPT_N_KINDS
 };
 
-enum { OPT_LIST_MAX = 32 };
+enum {
+	OPT_LIST_MAX = 32,
+	OPT_NAME_MAX_BYTES = 24, /* of a row's name, without the NUL */
+	OPT_ALLOWED_MAX = 200,	 /* room that every text of opt_allowed() fits */
+};
 
 struct opt_list {
 	const char *values[OPT_LIST_MAX]; /* point into argv */
@@ -39,10 +43,10 @@ struct opt_list {
 };
 
 struct opt {
-	const char *name;    /* without the dashes */
-	char letter;         /* 0: none */
+	const char *name; /* without the dashes */
+	char letter;	  /* 0: none */
 	enum opt_kind kind;
-	size_t offset;       /* of the field */
+	size_t offset;	     /* of the field */
 	uint64_t min, max;   /* inclusive, for numbers; the unit is the field's */
 	const char *choices; /* OPT_KIND_CHOICE: "auto|on|off"; the field gets the index */
 	const char *value;   /* "NAME", "SIZE" in help; NULL for flags */
@@ -50,9 +54,19 @@ struct opt {
 	const char *help;    /* one line, states the default */
 };
 
+/* False for headings and the end. */
+static inline bool opt_is_option(const struct opt *row)
+{
+	return row->kind != OPT_KIND_END;
+}
+
+static inline bool opt_is_end(const struct opt *row)
+{
+	return row->kind == OPT_KIND_END && !row->name;
+}
+
 /* The field's type is checked: a wrong one does not compile. */
-#define OPT_FIELD(type, field, want)                                                               \
-	_Generic(((type *)0)->field, want: offsetof(type, field))
+#define OPT_FIELD(type, field, want) _Generic(((type *)0)->field, want : offsetof(type, field))
 
 /* clang-format off */
 #define OPT_FLAG(t, f, l, n, h)             { .name = n, .letter = l, .kind = OPT_KIND_FLAG, .offset = OPT_FIELD(t, f, bool), .help = h }
@@ -98,10 +112,14 @@ int opt_parse(const struct opt_table *tables, size_t n_tables, int argc, const c
  */
 int opt_set(const struct opt_table *table, const char *name, const char *value, struct err *e);
 
-/* Help text of a table: one line per option, grouped, aligned. */
+/* What values a row takes: "4 KiB or more", "1 to 64", "auto, on or off", "any". */
+const char *opt_allowed(const struct opt *row, char text[OPT_ALLOWED_MAX]);
+
+/* Help text of a table: grouped, aligned, wrapped to 80 columns; ends with what a
+ * SIZE and a TIME look like when there are such options. */
 void opt_help(const struct opt *rows, struct buf *out);
 
-/* OPTIONS section in scdoc(5) form, for the man page. */
+/* Rows of an OPTIONS section in scdoc(5) form, groups as subsections, without its heading. */
 void opt_scdoc(const struct opt *rows, struct buf *out);
 
 /* Words for the shell: "--size --block ...", one per line. */

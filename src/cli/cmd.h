@@ -44,7 +44,21 @@ struct cmd {
 		struct err *e);
 };
 
+/* The rows; cmd.c has them in the order of help. */
+extern const struct cmd cmd_run;
+extern const struct cmd cmd_list_results;
+extern const struct cmd cmd_show;
+extern const struct cmd cmd_clean;
+extern const struct cmd cmd_plans;
+extern const struct cmd cmd_engines;
+extern const struct cmd cmd_checks;
+extern const struct cmd cmd_completion;
+extern const struct cmd cmd_help;
+
 extern const struct cmd *const cmd_list[]; /* NULL-terminated */
 extern const struct opt global_opts[];
 
 const struct cmd *cmd_find(const char *name);
+
+/* The command whose name is nearest to a mistyped one, or NULL when none is near. */
+const struct cmd *cmd_nearest(const char *name);

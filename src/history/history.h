@@ -42,8 +42,8 @@ DEFINE_CLEANUP(struct history *, history_close)
 int history_begin(struct history *h, const struct result *r, struct err *e);
 
 /* Commits one ended phase of run @id; durable when it returns. */
-int history_add_phase(struct history *h, const char *id, const struct phase_result *phase,
-	struct err *e);
+int history_add_phase(
+	struct history *h, const char *id, const struct phase_result *phase, struct err *e);
 
 /* Final status, reason, end time and findings. */
 int history_end(struct history *h, const struct result *r, struct err *e);
@@ -69,8 +69,8 @@ struct history_row {
 	int status; /* enum run_status, with the rule of history_load() */
 	char plan[32];
 	char *target_path; /* owned by the list */
-	char *label;       /* owned by the list; may be NULL */
-	char *hostname;    /* owned by the list */
+	char *label;	   /* owned by the list; may be NULL */
+	char *hostname;	   /* owned by the list */
 	uint32_t n_samples;
 	uint32_t n_phases;
 };
@@ -81,9 +81,9 @@ struct history_list {
 };
 
 struct history_filter {
-	const char *target;  /* path prefix; NULL: any */
-	const char *label;   /* exact; NULL: any */
-	uint32_t n_max;      /* 0: all */
+	const char *target; /* path prefix; NULL: any */
+	const char *label;  /* exact; NULL: any */
+	uint32_t n_max;	    /* 0: all */
 };
 
 int history_list(struct history *h, const struct probe_root *root,

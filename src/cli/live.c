@@ -31,41 +31,68 @@ struct live *live_new(const struct context *ctx)
 	return live;
 }
 
-/* Adds ", part" if it fits; a part that does not is left out whole. */
-static void add_part(struct buf *out, const char *part, unsigned width_columns)
+/* Phase names are ours and ASCII; one from a file is escaped until it is. */
+static void add_name(struct buf *name, const struct live_view *view)
 {
-	if (width_columns == 0 || out->n_bytes + 2 + strlen(part) <= width_columns)
-		buf_addf(out, "  %s", part);
+	buf_add_escaped(name, view->phase);
+	if (view->step)
+		buf_addf(name, "  %s", view->step);
+}
+
+enum { PART_SAMPLE, PART_SPEED, PART_OPS, PART_LEFT, PART_N };
+
+struct parts {
+	char text[PART_N][64]; /* in the order they are shown; "": not there */
+	size_t n_columns;
+};
+
+static void drop_part(struct parts *p, int part)
+{
+	if (p->text[part][0])
+		p->n_columns -= 2 + strlen(p->text[part]);
+	p->text[part][0] = '\0';
+}
+
+static void make_parts(const struct live_view *view, struct parts *p)
+{
+	char number[UNITS_TEXT_MAX];
+
+	if (view->sample > 0)
+		snprintf(p->text[PART_SAMPLE], sizeof(p->text[0]), "sample %u of %u", view->sample,
+			view->n_samples);
+	if (view->throughput_bps >= 0)
+		snprintf(p->text[PART_SPEED], sizeof(p->text[0]), "%s/s",
+			units_bytes_si(view->throughput_bps, number));
+	if (view->ops_per_s >= 0)
+		snprintf(p->text[PART_OPS], sizeof(p->text[0]), "%s ops/s",
+			units_sig3(view->ops_per_s, number));
+	if (view->left_s >= 0)
+		snprintf(p->text[PART_LEFT], sizeof(p->text[0]), "%s left",
+			units_wait(view->left_s, number));
+	for (int i = 0; i < PART_N; i++)
+		if (p->text[i][0])
+			p->n_columns += 2 + strlen(p->text[i]);
 }
 
 void live_text(const struct live_view *view, unsigned width_columns, struct buf *out)
 {
+	/* What a person misses least goes first. */
+	static const int drop_order[PART_N] = { PART_SAMPLE, PART_OPS, PART_SPEED, PART_LEFT };
 	cleanup(buf_release_p) struct buf name = { 0 };
-	char number[UNITS_TEXT_MAX], part[64];
+	struct parts parts = { 0 };
 
-	buf_add_escaped(&name, view->phase);
+	add_name(&name, view);
+	make_parts(view, &parts);
+	for (int i = 0; i < PART_N; i++)
+		if (width_columns > 0 && name.n_bytes + parts.n_columns > width_columns)
+			drop_part(&parts, drop_order[i]);
 	if (width_columns > 0 && name.n_bytes > width_columns)
 		buf_add_bytes(out, buf_text(&name), width_columns);
 	else
 		buf_add(out, buf_text(&name));
-	if (view->step)
-		add_part(out, view->step, width_columns);
-	if (view->left_s >= 0) {
-		snprintf(part, sizeof(part), "%s left", units_wait(view->left_s, number));
-		add_part(out, part, width_columns);
-	}
-	if (view->throughput_bps >= 0) {
-		snprintf(part, sizeof(part), "%s/s", units_bytes_si(view->throughput_bps, number));
-		add_part(out, part, width_columns);
-	}
-	if (view->ops_per_s >= 0) {
-		snprintf(part, sizeof(part), "%s ops/s", units_sig3(view->ops_per_s, number));
-		add_part(out, part, width_columns);
-	}
-	if (view->sample > 0) {
-		snprintf(part, sizeof(part), "sample %u of %u", view->sample, view->n_samples);
-		add_part(out, part, width_columns);
-	}
+	for (int i = 0; i < PART_N; i++)
+		if (parts.text[i][0])
+			buf_addf(out, "  %s", parts.text[i]);
 }
 
 /* Progress is a courtesy: a terminal that is gone must not end the run. */

@@ -221,13 +221,13 @@ static int fill_row(struct phase_row *row, const struct phase_result *first, uin
 	for (size_t i = r->n_phases; i-- > 0;)
 		if (counted(&s, &r->phases[i]))
 			row->first = &r->phases[i];
-	fill_proof(row, &s, style);
 	fill_marks(row, &s);
 	if (row->marks.failed)
 		return err_set(e, ERR_NOMEM, 0, "memory is out for a table");
 	/* No figure can be made of what failed. */
 	if (s.counted == PHASE_FAILED)
 		return 0;
+	fill_proof(row, &s, style);
 	return fill_medians(row, &s, e) || fill_latency(row, &s, e) ? -1 : 0;
 }
 

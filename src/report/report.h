@@ -103,6 +103,10 @@ int report_grid(
 /* ---- JSON documents, one each, with a line end ---- */
 
 int report_json(const struct result *r, FILE *out, struct err *e);
+
+/* What a run came to: {"results": [...]} and, when @failed is set, its "error" beside them. */
+int report_run_json(const struct result *const *results, size_t n_results, const struct err *failed,
+	FILE *out, struct err *e);
 int report_list_json(const struct report_list_row *rows, size_t n_rows, FILE *out, struct err *e);
 int report_grid_json(const struct report_grid *grid, FILE *out, struct err *e);
 int report_text_json(const char *key, const char *text, FILE *out, struct err *e);

@@ -21,15 +21,18 @@ static void table_free(struct libscols_table *t)
 }
 DEFINE_CLEANUP(struct libscols_table *, table_free)
 
-/* [columns] on a terminal; a byte that is no character counts as one. */
-static size_t text_width(const char *text)
+/*
+ * [columns] of the start of @text that fits into @n_columns on a terminal, and its bytes. A byte
+ * that is no character counts as one.
+ */
+static size_t text_prefix(const char *text, size_t n_columns, size_t *ret_n_bytes)
 {
 	mbstate_t state = { 0 };
-	size_t n_left = strlen(text), width = 0;
+	size_t n_left = strlen(text), n_bytes = 0, width = 0;
 
 	while (n_left > 0) {
 		wchar_t c;
-		size_t n = mbrtowc(&c, text, n_left, &state);
+		size_t n = mbrtowc(&c, text + n_bytes, n_left, &state);
 		int w = 1;
 
 		if (n == 0 || n > n_left) {
@@ -38,11 +41,21 @@ static size_t text_width(const char *text)
 		} else {
 			w = wcwidth(c);
 		}
+		if (w > 0 && width + (size_t)w > n_columns)
+			break;
 		width += w > 0 ? (size_t)w : 0;
-		text += n;
+		n_bytes += n;
 		n_left -= n;
 	}
+	if (ret_n_bytes)
+		*ret_n_bytes = n_bytes;
 	return width;
+}
+
+/* [columns] on a terminal */
+static size_t text_width(const char *text)
+{
+	return text_prefix(text, SIZE_MAX, NULL);
 }
 
 static const char *cell_of(const struct report_grid *g, size_t row, size_t column)
@@ -67,77 +80,91 @@ static size_t column_width(const struct report_grid *g, size_t column)
 	return width;
 }
 
-/* A column that is nowhere filled, or dropped, is not shown. Bit per column. */
-struct layout {
-	uint64_t shown;
-	uint64_t dropped;
-	uint64_t trimmed;
+enum {
+	GRID_N_COLUMNS_MAX = 64,
+	GRID_TRIM_FINE = 20, /* columns that may be trimmed to this before another is left out */
 };
 
-enum { GRID_N_COLUMNS_MAX = 64 };
+struct layout {
+	uint64_t shown; /* bit per column */
+	uint64_t dropped;
+	size_t widths[GRID_N_COLUMNS_MAX];
+};
 
-static size_t shown_width(const size_t *widths, size_t n, uint64_t shown)
+static bool is_shown(const struct layout *l, size_t column)
+{
+	return l->shown >> column & 1;
+}
+
+/* The width a column can be trimmed to without harm; the first one names the row. */
+static size_t fine_width(const struct report_grid *g, const struct layout *l, size_t column)
+{
+	if (column > 0 && g->columns[column].trim && l->widths[column] > GRID_TRIM_FINE)
+		return GRID_TRIM_FINE;
+	return l->widths[column];
+}
+
+static size_t total_width(const struct report_grid *g, const struct layout *l, bool fine)
 {
 	size_t total = 0;
 
-	for (size_t i = 0; i < n; i++)
-		if (shown >> i & 1)
-			total += widths[i] + 1;
+	for (size_t i = 0; i < g->n_columns; i++)
+		if (is_shown(l, i))
+			total += (fine ? fine_width(g, l, i) : l->widths[i]) + 1;
 	return total ? total - 1 : 0;
 }
 
-/* The column to lose next: the smallest drop order above 0; n when there is none. */
-static size_t next_drop(const struct report_grid *g, uint64_t shown)
+/* The column to lose next: the smallest drop order above 0; n_columns when there is none. */
+static size_t next_drop(const struct report_grid *g, const struct layout *l)
 {
 	size_t best = g->n_columns;
 
 	for (size_t i = 0; i < g->n_columns; i++)
-		if (shown >> i & 1 && g->columns[i].drop > 0 &&
+		if (is_shown(l, i) && g->columns[i].drop > 0 &&
 			(best == g->n_columns || g->columns[i].drop < g->columns[best].drop))
 			best = i;
 	return best;
 }
 
-/* Trims from the right, so that the first column, the name of the row, is cut last. */
-static uint64_t choose_trim(
-	const struct report_grid *g, const size_t *widths, uint64_t shown, size_t want)
+/* Trims from the right, so that the first column is cut last. */
+static void trim_columns(const struct report_grid *g, struct layout *l, size_t want)
 {
-	size_t total = shown_width(widths, g->n_columns, shown);
-	uint64_t trimmed = 0;
+	for (size_t i = g->n_columns; i-- > 0;) {
+		size_t total = total_width(g, l, false);
+		size_t least = g->no_headings ? 1 : 4;
 
-	for (size_t i = g->n_columns; i-- > 0 && total > want;) {
-		size_t least = g->no_headings ? 1 : text_width(g->columns[i].heading);
-
-		if (!(shown >> i & 1) || !g->columns[i].trim || widths[i] <= least)
+		if (total <= want)
+			return;
+		if (!is_shown(l, i) || !g->columns[i].trim || l->widths[i] <= least)
 			continue;
-		trimmed |= UINT64_C(1) << i;
-		total -= widths[i] - least;
+		if (l->widths[i] - least > total - want)
+			l->widths[i] -= total - want;
+		else
+			l->widths[i] = least;
 	}
-	return trimmed;
 }
 
 static struct layout choose_layout(const struct report_grid *g, size_t want)
 {
-	size_t widths[GRID_N_COLUMNS_MAX] = { 0 };
 	struct layout l = { 0 };
 
 	for (size_t i = 0; i < g->n_columns; i++) {
 		if (!g->columns[i].heading)
 			continue;
-		widths[i] = column_width(g, i);
+		l.widths[i] = column_width(g, i);
 		l.shown |= UINT64_C(1) << i;
 	}
 	if (want == 0)
 		return l;
-	while (shown_width(widths, g->n_columns, l.shown) > want) {
-		size_t lost = next_drop(g, l.shown);
+	while (total_width(g, &l, true) > want) {
+		size_t lost = next_drop(g, &l);
 
 		if (lost == g->n_columns)
 			break;
 		l.shown &= ~(UINT64_C(1) << lost);
 		l.dropped |= UINT64_C(1) << lost;
 	}
-	l.trimmed = choose_trim(g, widths, l.shown, want);
+	trim_columns(g, &l, want);
 	return l;
 }
 
@@ -148,16 +175,25 @@ static int add_columns(
 		const struct report_grid_column *c = &g->columns[i];
 		int flags = 0;
 
-		if (!(l->shown >> i & 1))
+		if (!is_shown(l, i))
 			continue;
 		if (c->right || c->kind == REPORT_NUMBER)
 			flags |= SCOLS_FL_RIGHT;
-		if (l->trimmed >> i & 1)
-			flags |= SCOLS_FL_TRUNC;
 		if (!scols_table_new_column(t, c->heading, 0, flags))
 			return -1;
 	}
 	return 0;
+}
+
+static int set_data(struct libscols_line *line, size_t at, const char *text, size_t width)
+{
+	size_t n_bytes;
+
+	text_prefix(text, width, &n_bytes);
+
+	cleanup(free_p) char *start = strndup(text, n_bytes);
+
+	return start ? scols_line_set_data(line, at, start) : -1;
 }
 
 static int add_line(
@@ -171,9 +207,9 @@ static int add_line(
 	for (size_t i = 0; i < g->n_columns; i++) {
 		const char *text = cell_of(g, row, i);
 
-		if (!(l->shown >> i & 1))
+		if (!is_shown(l, i))
 			continue;
-		if (text && scols_line_set_data(line, at, text))
+		if (text && set_data(line, at, text, l->widths[i]))
 			return -1;
 		if (text && g->columns[i].color && g->row_colors && g->row_colors[row] &&
 			scols_cell_set_color(scols_line_get_cell(line, at), g->row_colors[row]))
@@ -213,9 +249,8 @@ int report_grid(
 	scols_table_enable_minout(t, 1);
 	scols_table_enable_colors(t, style->color);
 	scols_table_enable_noheadings(t, grid->no_headings);
-	scols_table_set_termforce(t, l.trimmed ? SCOLS_TERMFORCE_ALWAYS : SCOLS_TERMFORCE_NEVER);
-	if (l.trimmed)
-		scols_table_set_termwidth(t, style->width_columns);
+	/* Cells are cut to the width already: smartcols would trim to the heading at once. */
+	scols_table_set_termforce(t, SCOLS_TERMFORCE_NEVER);
 	for (size_t row = 0; row < grid->n_rows; row++)
 		if (add_line(t, grid, &l, row))
 			return err_set(e, ERR_NOMEM, 0, "memory is out for a table");

@@ -52,6 +52,22 @@ int report_json(const struct result *r, FILE *out, struct err *e)
 	return print_document(result_to_json(r), out, e);
 }
 
+int report_run_json(const struct result *const *results, size_t n_results, const struct err *failed,
+	FILE *out, struct err *e)
+{
+	cleanup(json_free_p) json_t *document = json_object();
+	json_t *array = json_array();
+	int rc = json_object_set_new(document, "results", array);
+
+	for (size_t i = 0; i < n_results; i++)
+		rc |= json_array_append_new(array, result_to_json(results[i]));
+	if (failed->kind != ERR_NONE)
+		rc |= json_object_update_new(document, err_to_json(failed));
+	if (rc)
+		return err_set(e, ERR_NOMEM, 0, "memory is out for a JSON document");
+	return print_document(take(document), out, e);
+}
+
 static json_t *cell_to_json(const struct report_grid_column *column, const char *text)
 {
 	if (!text)

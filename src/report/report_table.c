@@ -68,15 +68,11 @@ static void text_depth(const struct phase_row *row, struct buf *out)
 
 static void text_spread(const struct phase_row *row, struct buf *out)
 {
-	char number[UNITS_TEXT_MAX];
+	double spread_pct = row->spread_ratio * 100;
 
-	if (row->n_values < 2)
-		return;
-	/* Below a tenth of a per cent more digits are noise. */
-	if (row->spread_ratio < 0.001)
-		buf_add(out, "±0.1 %");
-	else
-		buf_addf(out, "±%s %%", units_sig3(row->spread_ratio * 100, number));
+	/* One digit behind the point is more than a few samples can tell. */
+	if (row->n_values >= 2)
+		buf_addf(out, spread_pct < 9.95 ? "±%.1f %%" : "±%.0f %%", spread_pct);
 }
 
 static void text_proof(const struct phase_row *row, struct buf *out)
@@ -146,7 +142,7 @@ static const struct column columns[] = {
 	{ "p99.9", "p99.9",  UNIT_LATENCY, .drop = 4, .value = value_p999, .help = "999 of 1000 operations took at most this long" },
 	{ "max",   "max",    UNIT_LATENCY, .drop = 6, .value = value_max,  .help = "the slowest operation" },
 	{ "cpu",   "CPU/op", UNIT_MICRO,   .drop = 3, .value = value_cpu,  .help = "CPU time of all threads per operation, kernel workers included, median" },
-	{ "spread", "spread", UNIT_TEXT,   .right = true, .text = text_spread, .help = "half the distance from the slowest to the fastest sample, of the median" },
+	{ "spread", "spread", UNIT_TEXT,   .right = true, .drop = 7, .text = text_spread, .help = "half the distance from the slowest to the fastest sample, of the median" },
 	{ "proof", "proof",  UNIT_TEXT,    .text = text_proof, .help = "where the bytes came from or went to: device, mixed (share of the device), cache, memory, ? (no device in sight)" },
 	{ "mark",  "mark",   UNIT_TEXT,    .trim = true, .color = true, .text = text_mark, .help = "partial or failed, and what the checks found; the sentences are below the table" },
 };

@@ -182,7 +182,12 @@ static void make_zsh(struct buf *out)
 		add_zsh_command(cmd_list[i], out);
 	buf_add(out, "\tesac\n"
 		     "}\n"
-		     "compdef _clyde clyde\n");
+		     /* Loaded by name it is to complete at once; sourced, only to be known. */
+		     "if [[ $funcstack[1] == _clyde ]]; then\n"
+		     "\t_clyde \"$@\"\n"
+		     "else\n"
+		     "\tcompdef _clyde clyde\n"
+		     "fi\n");
 }
 
 static int cmd_completion_main(struct context *ctx, void *args, const char *const *operands,

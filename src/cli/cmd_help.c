@@ -9,15 +9,20 @@
 #include "cli/cmd.h"
 #include "cli/common.h"
 
+/* Parts of a man page; "none" first: help as plain text. */
+#define SCDOC_CHOICES "none|options|examples|commands|columns"
+
+enum scdoc_part { SCDOC_NONE, SCDOC_OPTIONS, SCDOC_EXAMPLES, SCDOC_COMMANDS, SCDOC_COLUMNS };
+
 struct help_args {
-	bool scdoc;
 	bool columns;
+	int scdoc;
 };
 
 /* clang-format off */
 static const struct opt help_opts[] = {
 	OPT_FLAG(struct help_args, columns, 0, "columns", "what the columns of a result mean (default help of the command)"),
-	OPT_FLAG(struct help_args, scdoc,   0, "scdoc", "the OPTIONS section of the command's man page in scdoc form (default plain text)"),
+	OPT_CHOICE(struct help_args, scdoc, 0, "scdoc", SCDOC_CHOICES, "a part of the man page, for packaging (default none)"),
 	OPT_END,
 };
 /* clang-format on */
@@ -92,15 +97,71 @@ void help_command(const struct cmd *cmd, struct buf *out)
 	}
 }
 
-static void help_scdoc(const struct cmd *cmd, struct buf *out)
+/* ---- parts of man pages, scdoc(5) ---- */
+
+static void add_scdoc_text(struct buf *out, const char *text)
 {
-	if (cmd) {
-		if (cmd->opts && cmd->opts[0].name)
-			opt_scdoc(cmd->opts, out);
-		buf_add(out, "\nThe options of *clyde*(1) are taken as well.\n");
+	for (; *text; text++) {
+		if (strchr("*_\\#[]|.<>`~", *text))
+			buf_add(out, "\\");
+		buf_add_bytes(out, text, 1);
+	}
+}
+
+static void add_scdoc_item(struct buf *out, const char *prefix, const char *name, const char *text)
+{
+	buf_addf(out, "*%s", prefix);
+	add_scdoc_text(out, name);
+	buf_add(out, "*\n\t");
+	add_scdoc_text(out, text);
+	buf_add(out, ".\n\n");
+}
+
+static void scdoc_options(const struct cmd *cmd, struct buf *out)
+{
+	if (!cmd) {
+		opt_scdoc(global_opts, out);
 		return;
 	}
-	opt_scdoc(global_opts, out);
+	if (cmd->opts[0].name)
+		opt_scdoc(cmd->opts, out);
+	buf_add(out, "The options in *clyde*(1) are taken as well.\n");
+}
+
+static void scdoc_commands(struct buf *out)
+{
+	for (size_t i = 0; cmd_list[i]; i++)
+		add_scdoc_item(out, "clyde ", cmd_list[i]->name, cmd_list[i]->summary);
+}
+
+static void scdoc_columns(struct buf *out)
+{
+	struct report_pair column;
+
+	for (size_t i = 0; report_column(i, &column); i++)
+		add_scdoc_item(out, "", column.name, column.text);
+}
+
+static void add_scdoc(enum scdoc_part part, const struct cmd *cmd, struct buf *out)
+{
+	switch (part) {
+	case SCDOC_OPTIONS:
+		scdoc_options(cmd, out);
+		break;
+	case SCDOC_EXAMPLES:
+		buf_add(out, "```\n");
+		add_examples(out, cmd ? cmd->examples : "clyde run\nclyde show last", "");
+		buf_add(out, "```\n");
+		break;
+	case SCDOC_COMMANDS:
+		scdoc_commands(out);
+		break;
+	case SCDOC_COLUMNS:
+		scdoc_columns(out);
+		break;
+	case SCDOC_NONE:
+		break;
+	}
 }
 
 static int print_columns(struct context *ctx, struct err *e)
@@ -145,8 +206,8 @@ static int cmd_help_main(struct context *ctx, void *args, const char *const *ope
 	}
 	if (a->columns)
 		return print_columns(ctx, e);
-	if (a->scdoc)
-		help_scdoc(cmd, &text);
+	if (a->scdoc != SCDOC_NONE)
+		add_scdoc((enum scdoc_part)a->scdoc, cmd, &text);
 	else if (cmd)
 		help_command(cmd, &text);
 	else

@@ -20,7 +20,7 @@ static const struct opt list_opts[] = {
 	OPT_GROUP("Which results"),
 	OPT_STR  (struct list_args, target, 't', "target", "PREFIX", "only targets whose path starts like this (default all)"),
 	OPT_STR  (struct list_args, label,  'l', "label", "TEXT", "only results with this label (default all)"),
-	OPT_COUNT(struct list_args, n_max,  'n', "n", 1, 1000000000, "only the newest N (default all)"),
+	OPT_COUNT(struct list_args, n_max,  'n', "newest", 1, 1000000000, "only the last N (default all)"),
 	OPT_END,
 };
 /* clang-format on */

@@ -62,20 +62,27 @@ void cells_add_text(struct buf *b, const char *text, bool ascii)
 	b->failed |= clean.failed;
 }
 
-void cells_add_time(struct buf *b, uint64_t wall_ns, bool brief)
+void cells_add_time(struct buf *b, uint64_t wall_ns, enum cells_time form)
 {
 	time_t seconds = (time_t)(wall_ns / 1000000000u);
 	struct tm tm;
-	char text[64];
+	char text[64] = "?";
 
-	if (!localtime_r(&seconds, &tm)) {
-		buf_add(b, "?");
+	if (!(form == CELLS_TIME_UTC ? gmtime_r(&seconds, &tm) : localtime_r(&seconds, &tm))) {
+		buf_add(b, text);
 		return;
 	}
-	if (brief)
-		strftime(text, sizeof(text), "%Y-%m-%d %H:%M", &tm);
-	else
+	switch (form) {
+	case CELLS_TIME_LOCAL:
 		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S %z", &tm);
+		break;
+	case CELLS_TIME_BRIEF:
+		strftime(text, sizeof(text), "%Y-%m-%d %H:%M", &tm);
+		break;
+	case CELLS_TIME_UTC:
+		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
+		break;
+	}
 	buf_add(b, text);
 }
 

@@ -19,8 +19,13 @@ struct err;
  */
 void cells_add_text(struct buf *b, const char *text, bool ascii);
 
-/* Adds the local time "2026-07-14 10:02:03 +0200"; without seconds and zone when @brief. */
-void cells_add_time(struct buf *b, uint64_t wall_ns, bool brief);
+enum cells_time {
+	CELLS_TIME_LOCAL, /* "2026-07-14 10:02:03 +0200" */
+	CELLS_TIME_BRIEF, /* "2026-07-14 10:02", local */
+	CELLS_TIME_UTC,	  /* "2026-07-14T08:02:03Z" (ISO 8601), for JSON */
+};
+
+void cells_add_time(struct buf *b, uint64_t wall_ns, enum cells_time form);
 
 /* [n_rows][n_columns] strings, all owned. */
 struct cells {

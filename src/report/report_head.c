@@ -27,7 +27,7 @@ static void add_part(struct buf *b, const char *text)
 static void line_run(const struct result *r, struct buf *b)
 {
 	buf_addf(b, "%s  ", r->id);
-	cells_add_time(b, r->started_wall_ns, false);
+	cells_add_time(b, r->started_wall_ns, CELLS_TIME_LOCAL);
 	buf_addf(b, "  %s", run_status_name(r->status));
 	if (r->reason[0])
 		buf_addf(b, ": %s", r->reason);

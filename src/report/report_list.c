@@ -95,7 +95,7 @@ static int fill_row(struct cells *c, size_t i, const struct report_list_row *row
 
 	if (!id)
 		return err_set(e, ERR_NOMEM, 0, "memory is out for the list of results");
-	cells_add_time(&b, row->started_wall_ns, true);
+	cells_add_time(&b, row->started_wall_ns, CELLS_TIME_BRIEF);
 	if (cells_take(c, i, LIST_WHEN, &b, e) || fill_counts(c, i, row, e))
 		return -1;
 	if (cells_set(c, i, LIST_ID, id, ascii, e) ||
@@ -140,7 +140,7 @@ int report_list_json(const struct report_list_row *rows, size_t n_rows, FILE *ou
 	for (size_t i = 0; i < n_rows; i++) {
 		const char **t = &texts[i * LIST_N_COLUMNS];
 
-		cells_add_time(&b, rows[i].started_wall_ns, false);
+		cells_add_time(&b, rows[i].started_wall_ns, CELLS_TIME_UTC);
 		if (cells_take(&cells, i, LIST_WHEN, &b, e) || fill_counts(&cells, i, &rows[i], e))
 			return -1;
 		t[LIST_ID] = rows[i].id;

@@ -25,20 +25,21 @@ struct context {
 	struct global_args global;
 	const char *const *argv; /* the whole command line, for the record */
 	int argc;
-	const _Atomic int *stop; /* number of the signal that asked to stop; 0: none */
+	const _Atomic int *stop;  /* number of the signal that asked to stop; 0: none */
 	const char *command_line; /* shell-quoted; borrowed */
-	bool json_printed; /* set by a command that put its JSON document (errors included) on stdout;
-			      else main prints {"error": ...} when a command with --json fails */
+	bool json_printed; /* set by a command that put its JSON document (errors included) on
+			      stdout; else main prints {"error": ...} when a command with --json
+			      fails */
 };
 
 struct cmd {
 	const char *name;
-	const char *summary;   /* one line */
-	const char *operands;  /* "[TARGET...]" in usage */
-	const char *group;     /* "measure", "classic", "understand", "exchange", "care" */
+	const char *summary;  /* one line */
+	const char *operands; /* "[TARGET...]" in usage */
+	const char *group;    /* "measure", "classic", "understand", "exchange", "care" */
 	const struct opt *opts;
-	size_t args_size;      /* of the argument struct, zeroed before parsing */
-	const char *examples;  /* a few lines for --help and the man page */
+	size_t args_size;     /* of the argument struct, zeroed before parsing */
+	const char *examples; /* a few lines for --help and the man page */
 	/* Returns the exit status; 0 needs no *e; else *e may say why (printed by main). */
 	int (*run)(struct context *ctx, void *args, const char *const *operands, size_t n_operands,
 		struct err *e);

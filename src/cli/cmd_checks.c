@@ -10,7 +10,7 @@
 
 static const struct report_grid_column check_columns[] = {
 	{ .key = "id", .heading = "check" },
-	{ .key = "summary", .heading = "what it looks at", .trim = true },
+	{ .key = "summary", .heading = "what it looks at", .fold = true },
 };
 
 static int cmd_checks_main(struct context *ctx, void *args, const char *const *operands,

@@ -5,22 +5,50 @@
 #include "cli/common.h"
 #include "engine/engine.h"
 
-enum { ENGINE_KEY_N = 5, ENGINES_MAX = 32 };
+enum { ENGINES_MAX = 16 };
 
-static const struct report_grid_column engine_columns[ENGINE_KEY_N] = {
-	{ .key = "name", .heading = "engine" },
-	{ .key = "works", .heading = "works here", .kind = REPORT_BOOL },
-	{ .key = "max_depth", .heading = "depth", .kind = REPORT_NUMBER, .drop = 1 },
-	{ .key = "summary", .heading = "what it is", .trim = true },
-	{ .key = "reason", .heading = "why not", .trim = true },
+enum engine_column {
+	ENGINE_NAME,
+	ENGINE_WORKS,
+	ENGINE_DEPTH,
+	ENGINE_SUMMARY,
+	ENGINE_REASON,
+	ENGINE_TEXT,
+	ENGINE_N_COLUMNS
 };
+
+static const struct report_grid_column engine_columns[ENGINE_N_COLUMNS] = {
+	[ENGINE_NAME] = { .key = "name", .heading = "engine" },
+	[ENGINE_WORKS] = { .key = "works", .heading = "works here", .kind = REPORT_BOOL },
+	[ENGINE_DEPTH] = { .key = "max_depth", .heading = "depth", .kind = REPORT_NUMBER },
+	[ENGINE_SUMMARY] = { .key = "summary" },
+	[ENGINE_REASON] = { .key = "reason" },
+	[ENGINE_TEXT] = { .heading = "what it is, or why it does not work", .fold = true },
+};
+
+struct engine_row {
+	struct err reason;
+	char depth[16];
+};
+
+static void fill_row(const struct engine_ops *ops, struct engine_row *row, const char **cells)
+{
+	bool works = ops->probe(&row->reason) == 0;
+
+	snprintf(row->depth, sizeof(row->depth), "%u", ops->max_depth);
+	cells[ENGINE_NAME] = ops->name;
+	cells[ENGINE_WORKS] = works ? "true" : "false";
+	cells[ENGINE_DEPTH] = row->depth;
+	cells[ENGINE_SUMMARY] = ops->summary;
+	cells[ENGINE_REASON] = works ? "" : row->reason.msg;
+	cells[ENGINE_TEXT] = works ? ops->summary : row->reason.msg;
+}
 
 static int cmd_engines_main(struct context *ctx, void *args, const char *const *operands,
 	size_t n_operands, struct err *e)
 {
-	const char *cells[ENGINES_MAX * ENGINE_KEY_N];
-	struct err reasons[ENGINES_MAX] = { 0 };
-	char depths[ENGINES_MAX][16];
+	const char *cells[ENGINES_MAX * ENGINE_N_COLUMNS];
+	struct engine_row rows[ENGINES_MAX] = { 0 };
 	size_t n = 0;
 
 	(void)args;
@@ -28,24 +56,15 @@ static int cmd_engines_main(struct context *ctx, void *args, const char *const *
 		err_set(e, ERR_USAGE, 0, "'%s': engines takes no operand", operands[0]);
 		return err_exit_status(e->kind);
 	}
-	for (size_t i = 0; engine_list[i] && n < ENGINES_MAX; i++) {
-		const struct engine_ops *ops = engine_list[i];
-		const char **row = &cells[n * ENGINE_KEY_N];
-
-		if (ops->for_tests)
-			continue;
-		snprintf(depths[n], sizeof(depths[n]), "%u", ops->max_depth);
-		row[0] = ops->name;
-		row[1] = ops->probe(&reasons[n]) == 0 ? "true" : "false";
-		row[2] = depths[n];
-		row[3] = ops->summary;
-		row[4] = reasons[n].msg[0] ? reasons[n].msg : NULL;
-		n++;
-	}
+	for (size_t i = 0; engine_list[i] && n < ENGINES_MAX; i++)
+		if (!engine_list[i]->for_tests) {
+			fill_row(engine_list[i], &rows[n], &cells[n * ENGINE_N_COLUMNS]);
+			n++;
+		}
 	return common_print_grid(ctx,
 		&(struct report_grid){ .name = "engines",
 			.columns = engine_columns,
-			.n_columns = ENGINE_KEY_N,
+			.n_columns = ENGINE_N_COLUMNS,
 			.cells = cells,
 			.n_rows = n },
 		e);

@@ -168,7 +168,7 @@ static int print_columns(struct context *ctx, struct err *e)
 {
 	static const struct report_grid_column columns[] = {
 		{ .key = "id", .heading = "column" },
-		{ .key = "help", .heading = "what it means", .trim = true },
+		{ .key = "help", .heading = "what it means", .fold = true },
 	};
 	enum { N_MAX = 32 };
 	const char *cells[2 * N_MAX];

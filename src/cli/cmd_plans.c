@@ -10,13 +10,13 @@
 
 static const struct report_grid_column plan_columns[] = {
 	{ .key = "name", .heading = "plan" },
-	{ .key = "summary", .heading = "what it measures", .trim = true },
+	{ .key = "summary", .heading = "what it measures", .fold = true },
 };
 
 static const struct report_grid_column phase_columns[] = {
 	{ .key = "name", .heading = "phase" },
 	{ .key = "group", .heading = "group", .drop = 1 },
-	{ .key = "summary", .heading = "what it measures", .trim = true },
+	{ .key = "summary", .heading = "what it measures", .fold = true },
 };
 
 static int print_plans(struct context *ctx, struct err *e)

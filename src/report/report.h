@@ -75,6 +75,7 @@ struct report_grid_column {
 	enum report_cell kind;
 	bool right;    /* aligned to the right though text */
 	bool trim;     /* may be cut when the width is short */
+	bool fold;     /* prose: goes on below instead of being cut; the last column */
 	bool color;    /* shown in the colour of its row */
 	unsigned drop; /* order in which columns are left out when it is shorter; 0: never */
 };
@@ -92,8 +93,9 @@ struct report_grid {
 /**
  * report_grid() - a table on a terminal or in a file
  *
- * One line per row, never broken. When it is wider than style->width_columns, columns are left out
- * by their drop order and then trimmed; a last line names those left out.
+ * One line per row, never broken (but for columns of prose). When it is wider than
+ * style->width_columns, columns are left out by their drop order and then trimmed; a last line
+ * names those left out.
  *
  * Return: 0; -1 with ERR_NOMEM
  */

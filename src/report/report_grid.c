@@ -96,10 +96,15 @@ static bool is_shown(const struct layout *l, size_t column)
 	return l->shown >> column & 1;
 }
 
+static bool may_shrink(const struct report_grid *g, size_t column)
+{
+	return g->columns[column].trim || g->columns[column].fold;
+}
+
 /* The width a column can be trimmed to without harm; the first one names the row. */
 static size_t fine_width(const struct report_grid *g, const struct layout *l, size_t column)
 {
-	if (column > 0 && g->columns[column].trim && l->widths[column] > GRID_TRIM_FINE)
+	if (column > 0 && may_shrink(g, column) && l->widths[column] > GRID_TRIM_FINE)
 		return GRID_TRIM_FINE;
 	return l->widths[column];
 }
@@ -135,7 +140,7 @@ static void trim_columns(const struct report_grid *g, struct layout *l, size_t w
 
 		if (total <= want)
 			return;
-		if (!is_shown(l, i) || !g->columns[i].trim || l->widths[i] <= least)
+		if (!is_shown(l, i) || !may_shrink(g, i) || l->widths[i] <= least)
 			continue;
 		if (l->widths[i] - least > total - want)
 			l->widths[i] -= total - want;
@@ -179,16 +184,53 @@ static int add_columns(
 			continue;
 		if (c->right || c->kind == REPORT_NUMBER)
 			flags |= SCOLS_FL_RIGHT;
-		if (!scols_table_new_column(t, c->heading, 0, flags))
+		if (c->fold)
+			flags |= SCOLS_FL_WRAP;
+
+		struct libscols_column *added = scols_table_new_column(t, c->heading, 0, flags);
+
+		if (!added || (c->fold && scols_column_set_wrapfunc(added, scols_wrapnl_chunksize,
+						  scols_wrapnl_nextchunk, NULL)))
 			return -1;
 	}
 	return 0;
 }
 
-static int set_data(struct libscols_line *line, size_t at, const char *text, size_t width)
+/* Adds @text with line ends between words, so that no line is wider than @width. */
+static void add_folded(struct buf *out, const char *text, size_t width)
 {
 	size_t n_bytes;
 
+	for (;;) {
+		text_prefix(text, width, &n_bytes);
+		if (text[n_bytes] == '\0')
+			break;
+
+		size_t n_words = n_bytes;
+
+		while (n_words > 0 && text[n_words] != ' ')
+			n_words--;
+		/* A word longer than a line, or a line narrower than a character, is cut anywhere.
+		 */
+		if (n_words == 0)
+			n_words = n_bytes ? n_bytes : 1;
+		buf_add_bytes(out, text, n_words);
+		buf_add(out, "\n");
+		text += n_words + strspn(text + n_words, " ");
+	}
+	buf_add(out, text);
+}
+
+static int set_data(
+	struct libscols_line *line, size_t at, const char *text, size_t width, bool fold)
+{
+	cleanup(buf_release_p) struct buf folded = { 0 };
+	size_t n_bytes;
+
+	if (fold) {
+		add_folded(&folded, text, width);
+		return folded.failed ? -1 : scols_line_set_data(line, at, buf_text(&folded));
+	}
 	text_prefix(text, width, &n_bytes);
 
 	cleanup(free_p) char *start = strndup(text, n_bytes);
@@ -209,7 +251,7 @@ static int add_line(
 
 		if (!is_shown(l, i))
 			continue;
-		if (text && set_data(line, at, text, l->widths[i]))
+		if (text && set_data(line, at, text, l->widths[i], g->columns[i].fold))
 			return -1;
 		if (text && g->columns[i].color && g->row_colors && g->row_colors[row] &&
 			scols_cell_set_color(scols_line_get_cell(line, at), g->row_colors[row]))
@@ -265,7 +307,7 @@ int report_pairs(const struct report_pair *pairs, size_t n_pairs, const struct r
 {
 	static const struct report_grid_column columns[] = {
 		{ .key = "name", .heading = "name" },
-		{ .key = "text", .heading = "text", .trim = true },
+		{ .key = "text", .heading = "text", .fold = true },
 	};
 	cleanup(cells_release) struct cells cells = { 0 };
 

@@ -465,6 +465,32 @@ static void list_cuts_ids_only_as_far_as_they_differ(void **state)
 	}
 }
 
+static void prose_is_folded_between_words(void **state)
+{
+	static const struct report_pair pairs[] = {
+		{ "one", "a few words that go on and on" },
+		{ "two", "short" },
+		{ "three", "aVeryLongWordThatDoesNotFitAnywhere" },
+	};
+	struct report_style style = { .width_columns = 22 };
+	struct printed p = { 0 };
+	struct err e = { 0 };
+	FILE *out = open_memstream(&p.text, &p.n_bytes);
+
+	(void)state;
+	use_locale(false);
+	assert_non_null(out);
+	assert_int_equal(report_pairs(pairs, 3, &style, out, &e), 0);
+	assert_int_equal(fclose(out), 0);
+	assert_string_equal(p.text, "one   a few words that\n"
+				    "      go on and on\n"
+				    "two   short\n"
+				    "three aVeryLongWordTha\n"
+				    "      tDoesNotFitAnywh\n"
+				    "      ere\n");
+	printed_release(&p);
+}
+
 static void json_is_valid_for_any_text(void **state)
 {
 	(void)state;
@@ -546,6 +572,7 @@ int main(void)
 		cmocka_unit_test(hostile_text_cannot_drive_the_terminal),
 		cmocka_unit_test(head_names_target_host_disk_and_mode),
 		cmocka_unit_test(list_cuts_ids_only_as_far_as_they_differ),
+		cmocka_unit_test(prose_is_folded_between_words),
 		cmocka_unit_test(json_is_valid_for_any_text),
 		cmocka_unit_test(an_empty_list_is_an_empty_array),
 		cmocka_unit_test(every_column_has_an_explanation),

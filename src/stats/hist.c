@@ -65,7 +65,7 @@ int hist_quantile(const struct hist *h, double q, uint64_t *ret_ns)
 	if (h->n == 0)
 		return 1;
 	/* 0.07 of 100 is 7, though 0.07 as a double is a little more: forgive the last bits. */
-	rank = ceil(q * (double)h->n * (1 - 4 * DBL_EPSILON));
+	rank = q < 1 ? ceil(q * (double)h->n * (1 - 4 * DBL_EPSILON)) : (double)h->n;
 	for (unsigned i = 0; i < HIST_N_BUCKETS; i++) {
 		n_seen += h->buckets[i];
 		if (h->buckets[i] == 0 || (double)n_seen < rank)

@@ -312,8 +312,8 @@ static void writes_numbers_for_people(void **state)
 
 static void extreme_numbers_fit_the_room(void **state)
 {
-	static const double values[] = { 1e300, -1e300, INFINITY, -INFINITY, NAN, 1e-300, 999e12,
-		-999999999999999.0, 1e15, -1.23456e-12 };
+	static const double values[] = { 1e300, -1e300, HUGE_VAL, -HUGE_VAL, (double)NAN, 1e-300,
+		999e12, -999999999999999.0, 1e15, -1.23456e-12 };
 	char text[UNITS_TEXT_MAX];
 
 	(void)state;

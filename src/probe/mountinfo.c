@@ -46,6 +46,38 @@ static struct libmnt_fs *find_by_id(struct libmnt_table *table, uint64_t id)
 	return NULL;
 }
 
+/* Whether a path is a mount point or below it; returns the length that matched, 0 if not. */
+static size_t match_bytes(const char *path, const char *mount_point)
+{
+	size_t n_bytes = strlen(mount_point);
+
+	if (strcmp(mount_point, "/") == 0)
+		return path[0] == '/';
+	if (strncmp(path, mount_point, n_bytes) != 0)
+		return 0;
+	return path[n_bytes] == '/' || path[n_bytes] == '\0' ? n_bytes : 0;
+}
+
+/* The longest mount point; of equal ones the last, which lies on top. libmount would stat(2). */
+static struct libmnt_fs *find_by_path(struct libmnt_table *table, const char *path)
+{
+	struct libmnt_iter *iter cleanup(mnt_free_iter_p) = mnt_new_iter(MNT_ITER_FORWARD);
+	struct libmnt_fs *found = NULL;
+	size_t found_bytes = 1;
+	struct libmnt_fs *fs;
+
+	while (iter && mnt_table_next_fs(table, iter, &fs) == 0) {
+		const char *mount_point = mnt_fs_get_target(fs);
+		size_t n_bytes = mount_point ? match_bytes(path, mount_point) : 0;
+
+		if (n_bytes >= found_bytes) {
+			found = fs;
+			found_bytes = n_bytes;
+		}
+	}
+	return found;
+}
+
 /*
  * In a chroot the mount of "/" may be missing from the list: another mount of the same file
  * system tells the type and the device, while the longest path would name the wrong one.
@@ -69,7 +101,7 @@ struct libmnt_fs *mountinfo_find(
 		statx(AT_FDCWD, real_path, 0, STATX_MNT_ID, &stx) == 0 &&
 		(stx.stx_mask & STATX_MNT_ID) != 0)
 		return find_by_statx(table, &stx);
-	return mnt_table_find_mountpoint(table, real_path, MNT_ITER_BACKWARD);
+	return find_by_path(table, real_path);
 }
 
 int mountinfo_option(struct libmnt_fs *fs, const char *name, char *value, size_t room_bytes)

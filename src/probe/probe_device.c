@@ -116,8 +116,9 @@ static int refuse_signature(blkid_probe probe, const char *path, struct err *e)
 	else if (strcmp(usage, "crypto") == 0)
 		what = "encrypted volume";
 	return err_set(e, ERR_USAGE, 0,
-		"'%.80s' holds a %.32s %s%s%.40s%s; 'wipefs -a %.80s' if nothing on it is needed",
-		path, type, what, label[0] ? " (label '" : "", label, label[0] ? "')" : "", path);
+		"'%.80s' holds %s %.32s %s%s%.40s%s; 'wipefs -a %.80s' if nothing on it is needed",
+		path, strchr("aeioux", type[0]) ? "an" : "a", type, what,
+		label[0] ? " (label '" : "", label, label[0] ? "')" : "", path);
 }
 
 /* Damaged checksums count as a signature: what is left of a file system may still be wanted. */

@@ -357,15 +357,19 @@ static int check_holders(const struct related_set *set, struct err *e)
 int probe_in_use(
 	const struct probe_root *root, struct probe_dev dev, const char *path, struct err *e)
 {
-	struct related_set set = { .sys = probe_root_sys(root), .path = path };
+	struct related_set *set cleanup(free_p) = calloc(1, sizeof(*set));
 
-	if (!sysfile_exists("%s/dev/block/%u:%u", set.sys, dev.major, dev.minor))
+	if (!set)
+		return err_set(e, ERR_NOMEM, 0, "out of memory");
+	set->sys = probe_root_sys(root);
+	set->path = path;
+	if (!sysfile_exists("%s/dev/block/%u:%u", set->sys, dev.major, dev.minor))
 		return err_set(e, ERR_USAGE, 0,
 			"cannot tell who uses '%.80s': /sys does not show it; mount /sys first",
 			path);
-	collect(&set, dev);
-	if (check_mounts(root, &set, e) < 0 || check_swaps(root, &set, e) < 0 ||
-		check_btrfs_members(&set, e) < 0)
+	collect(set, dev);
+	if (check_mounts(root, set, e) < 0 || check_swaps(root, set, e) < 0 ||
+		check_btrfs_members(set, e) < 0)
 		return -1;
-	return check_holders(&set, e);
+	return check_holders(set, e);
 }

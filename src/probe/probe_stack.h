@@ -4,9 +4,9 @@
  */
 #pragma once
 
-#include <libmount.h>
-
 #include "probe/sysfile.h"
+
+struct libmnt_fs;
 
 struct probe_stack {
 	unsigned n_leaves;

@@ -86,7 +86,7 @@ struct report_grid {
 	size_t n_columns;
 	const char *const *cells; /* [n_rows][n_columns]; NULL: nothing */
 	size_t n_rows;
-	const char *const *row_colors; /* [n_rows] "red", NULL: plain; may be NULL */
+	const char *const *row_colors; /* [n_rows] escape sequence, NULL: plain; may be NULL */
 	bool no_headings;
 };
 

@@ -137,18 +137,16 @@ static void line_disk(const struct disk_facts *d, struct buf *b)
 		buf_add(b, ", does not count its I/O");
 }
 
-static const char *direct_text(enum direct_mode d)
+static void add_direct(struct buf *b, const struct result *r, enum direct_mode mode)
 {
-	switch (d) {
-	case DIRECT_ON:
-		return "direct";
-	case DIRECT_REFUSED:
-		return "buffered: direct I/O was refused";
-	case DIRECT_OFF:
-	case DIRECT_N_MODES:
-		break;
-	}
-	return "buffered";
+	if (mode == DIRECT_ON)
+		buf_add(b, "direct");
+	else if (mode != DIRECT_REFUSED)
+		buf_add(b, "buffered");
+	else if (r->target.fs_type[0])
+		buf_addf(b, "buffered: direct refused by %s", r->target.fs_type);
+	else
+		buf_add(b, "buffered: direct refused");
 }
 
 /* Engine and mode, once for each combination in the result. */
@@ -165,8 +163,10 @@ static void add_engines(struct buf *b, const struct result *r)
 			seen = strcmp(t->engine, s->engine) == 0 && t->direct == s->direct &&
 			       strcmp(t->engine_detail, s->engine_detail) == 0;
 		}
-		if (!seen)
-			buf_addf(b, "; %s, %s", name, direct_text(s->direct));
+		if (seen)
+			continue;
+		buf_addf(b, "; %s, ", name);
+		add_direct(b, r, s->direct);
 	}
 }
 

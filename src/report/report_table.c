@@ -296,11 +296,12 @@ static int fill_column(struct table *t, size_t column, const struct phase_rows *
 	return 0;
 }
 
+/* ECMA-48 SGR; NULL: plain. */
 static const char *severity_color(enum severity s)
 {
 	static const char *const colors[SEVERITY_N] = {
-		[SEVERITY_WARNING] = "yellow",
-		[SEVERITY_ERROR] = "red",
+		[SEVERITY_WARNING] = "\033[33m",
+		[SEVERITY_ERROR] = "\033[31m",
 	};
 
 	return colors[s];
@@ -331,10 +332,7 @@ static size_t count_same(const struct result *r, size_t at)
 static void print_finding(
 	const struct finding *f, size_t n_same, const struct report_style *style, FILE *out)
 {
-	const char *color = style->color ? (f->severity == SEVERITY_ERROR	     ? "\033[31m"
-						   : f->severity == SEVERITY_WARNING ? "\033[33m"
-										     : "")
-					 : "";
+	const char *color = style->color ? severity_color(f->severity) : NULL;
 	cleanup(buf_release_p) struct buf b = { 0 };
 
 	cells_add_text(&b, f->phase[0] ? f->phase : "run", style->ascii);
@@ -344,7 +342,7 @@ static void print_finding(
 		buf_addf(&b, " (sample %u)", f->sample);
 	buf_add(&b, ": ");
 	cells_add_text(&b, f->text, style->ascii);
-	fprintf(out, "%s%s%s\n", color, buf_text(&b), color[0] ? "\033[0m" : "");
+	fprintf(out, "%s%s%s\n", color ? color : "", buf_text(&b), color ? "\033[0m" : "");
 }
 
 enum { N_FINDINGS_SHOWN = 5 };

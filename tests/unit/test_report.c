@@ -435,6 +435,38 @@ static void head_names_target_host_disk_and_mode(void **state)
 		"plan    overview, 3 samples, size 1 GiB; sync, direct\n");
 }
 
+static void refused_direct_io_is_said_in_the_head(void **state)
+{
+	(void)state;
+	use_locale(false);
+
+	cleanup(result_free_p) struct result *r = overview();
+	struct report_style style = { 0 };
+
+	r->phases[0].settings.direct = DIRECT_REFUSED;
+	snprintf(r->target.fs_type, sizeof(r->target.fs_type), "overlay");
+
+	cleanup(printed_release) struct printed p = print_head(r, &style);
+
+	assert_contains(p.text, "sync, buffered: direct refused by overlay; sync, direct\n");
+}
+
+static void colours_are_only_there_when_asked_for(void **state)
+{
+	(void)state;
+	use_locale(false);
+
+	cleanup(result_free_p) struct result *r = overview();
+	struct report_style plain = { 0 }, colored = { .color = true };
+	cleanup(printed_release) struct printed without = print_table(r, &plain);
+	cleanup(printed_release) struct printed with = print_table(r, &colored);
+
+	assert_null(strchr(without.text, '\033'));
+	assert_contains(with.text, "\033[33mcache 98 %\033[0m\n");
+	assert_contains(with.text, "\033[31mfailed, EIO\033[0m\n");
+	assert_contains(with.text, "\033[31msync_write (sample 1): fdatasync failed\033[0m\n");
+}
+
 static void list_cuts_ids_only_as_far_as_they_differ(void **state)
 {
 	(void)state;
@@ -571,6 +603,8 @@ int main(void)
 		cmocka_unit_test(slow_latencies_are_shown_in_milliseconds),
 		cmocka_unit_test(hostile_text_cannot_drive_the_terminal),
 		cmocka_unit_test(head_names_target_host_disk_and_mode),
+		cmocka_unit_test(refused_direct_io_is_said_in_the_head),
+		cmocka_unit_test(colours_are_only_there_when_asked_for),
 		cmocka_unit_test(list_cuts_ids_only_as_far_as_they_differ),
 		cmocka_unit_test(prose_is_folded_between_words),
 		cmocka_unit_test(json_is_valid_for_any_text),

@@ -204,6 +204,7 @@ static void an_unknown_name_gets_the_nearest_as_a_hint(void **state)
 		{ "--pahse", "'--phase'" },
 		{ "--readpct", "'--read-pct'" },
 		{ "--jsno", "'--json'" },
+		{ "--bd", "'--db'" },
 		{ "--Size", "'--size'" },
 		{ "--xyzzy", NULL },
 		{ "--zz", NULL },
@@ -304,6 +305,27 @@ static void a_long_option_stands_on_its_own_line(void **state)
 					  "  -f, --force  do it\n");
 }
 
+#define A10 "aaaaaaaaaa"
+
+static void lines_and_columns_are_used_to_their_end(void **state)
+{
+	static const struct opt tight_rows[] = {
+		OPT_STR(struct args, plan, 0, "plan", A10 "bbbbb", A10 A10 A10 A10 "abcdefg 9"),
+		OPT_STR(struct args, plan, 0, "plan", A10 "bbbbbb", A10 A10 A10 A10 "abcdefgh 0"),
+		OPT_END,
+	};
+	struct buf b cleanup(buf_release_p) = { 0 };
+
+	(void)state;
+	opt_help(tight_rows, &b);
+	assert_string_equal(buf_text(&b),
+		"Options:\n"
+		"      --plan=" A10 "bbbbb  " A10 A10 A10 A10 "abcdefg 9\n"
+		"      --plan=" A10 "bbbbbb\n"
+		"                              " A10 A10 A10 A10 "abcdefgh\n"
+		"                              0\n");
+}
+
 static void man_page_and_words_have_every_option(void **state)
 {
 	struct buf man cleanup(buf_release_p) = { 0 }, words cleanup(buf_release_p) = { 0 };
@@ -393,6 +415,7 @@ int main(void)
 		cmocka_unit_test(set_takes_one_by_name),
 		cmocka_unit_test(help_names_every_option_within_80_columns),
 		cmocka_unit_test(a_long_option_stands_on_its_own_line),
+		cmocka_unit_test(lines_and_columns_are_used_to_their_end),
 		cmocka_unit_test(man_page_and_words_have_every_option),
 		cmocka_unit_test(says_what_a_row_allows),
 		cmocka_unit_test(check_finds_every_fault),

@@ -134,8 +134,6 @@ DEFINE_CLEANUP(struct engine *, engine_close)
 struct null_script {
 	const uint64_t *latencies_ns; /* [n_latencies] used in turn, again and again */
 	uint32_t n_latencies;         /* 0: everything ends at once */
-	/* With a fake clock reap moves it forward to the earliest end; NULL with the real one. */
-	struct fake_clock *fake;
 };
 
 /* ---- fault: another engine, failing on cue ---- */

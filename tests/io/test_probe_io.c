@@ -12,8 +12,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/blkpg.h>
+#include <linux/filter.h>
 #include <linux/fs.h>
 #include <linux/loop.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -21,6 +23,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/swap.h>
 #include <sys/sysmacros.h>
@@ -506,6 +509,66 @@ static void the_page_cache_is_counted_and_dropped(void **state)
 	}
 }
 
+/* As a kernel before 6.5, or a container's filter, answers cachestat. */
+static int refuse_cachestat(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 451, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -1;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+/*
+ * Return: 0 if a child without cachestat sees the same of a 300 MiB file with two cached ranges,
+ * one behind the first window of 256 MiB; 1 if it cannot tell; 2 failed
+ */
+static int look_without_cachestat(int fd, uint64_t expected_bytes, bool as_nobody)
+{
+	const uint64_t file_bytes = 300ull * MIB + 5;
+	uint64_t bytes = 0;
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (refuse_cachestat() < 0 || (as_nobody && setuid(65534) < 0))
+			_exit(2);
+		if (probe_cached_bytes(fd, file_bytes, &bytes) != 0)
+			_exit(1);
+		_exit(bytes == expected_bytes ? 0 : 2);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return 2;
+	return WEXITSTATUS(status);
+}
+
+static void without_cachestat_mincore_tells_or_nobody_does(void **state)
+{
+	const struct rig *rig = *state;
+	uint64_t cached_bytes = 0;
+	char path[96];
+
+	make_and_mount_ext4(rig);
+	int fd cleanup(close_p) = open_test_file("sparse", 0);
+	assert_int_equal(ftruncate(fd, 300ll * MIB + 5), 0);
+	assert_int_equal(pwrite(fd, "x", 1, 4096), 1);
+	assert_int_equal(pwrite(fd, "x", 1, 280ll * MIB), 1);
+	snprintf(path, sizeof(path), "%s/sparse", mount_dir);
+	assert_int_equal(chmod(path, 0444), 0);
+	int read_fd cleanup(close_p) = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(probe_cached_bytes(read_fd, 300ull * MIB + 5, &cached_bytes), 0);
+	assert_true(cached_bytes >= 2 * 4096 && cached_bytes < 16 * MIB);
+	assert_int_equal(look_without_cachestat(read_fd, cached_bytes, false), 0);
+	/* mincore would say "all of it" to a stranger. */
+	assert_int_equal(look_without_cachestat(read_fd, cached_bytes, true), 1);
+}
+
 static void the_cache_of_a_device_is_dropped(void **state)
 {
 	const struct rig *rig = *state;
@@ -626,6 +689,7 @@ int main(void)
 		RIG_TEST(a_mounted_loop_device_is_found_through_binds_and_overlays),
 		RIG_TEST(both_members_of_a_btrfs_are_found_and_refused),
 		RIG_TEST(the_page_cache_is_counted_and_dropped),
+		RIG_TEST(without_cachestat_mincore_tells_or_nobody_does),
 		RIG_TEST(the_cache_of_a_device_is_dropped),
 		RIG_TEST(memory_cannot_be_dropped_and_says_so),
 		RIG_TEST(the_direct_alignment_is_enough),

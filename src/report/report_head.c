@@ -149,23 +149,36 @@ static void add_direct(struct buf *b, const struct result *r, enum direct_mode m
 		buf_add(b, "buffered: direct refused");
 }
 
+static bool same_engine(const struct phase_settings *a, const struct phase_settings *b)
+{
+	return strcmp(a->engine, b->engine) == 0 && a->direct == b->direct &&
+	       strcmp(a->engine_detail, b->engine_detail) == 0;
+}
+
+/* Phases of file operations go by system calls: of interest only when there is nothing else. */
+static bool names_engine(const struct result *r, const struct phase_result *phase)
+{
+	if (phase->settings.engine[0] == '\0' && phase->settings.engine_detail[0] == '\0')
+		return false;
+	for (size_t i = 0; i < r->n_phases; i++)
+		if (r->phases[i].settings.n_files == 0)
+			return phase->settings.n_files == 0;
+	return true;
+}
+
 /* Engine and mode, once for each combination in the result. */
 static void add_engines(struct buf *b, const struct result *r)
 {
 	for (size_t i = 0; i < r->n_phases; i++) {
 		const struct phase_settings *s = &r->phases[i].settings;
-		const char *name = s->engine_detail[0] ? s->engine_detail : s->engine;
-		bool seen = name[0] == '\0';
+		bool seen = !names_engine(r, &r->phases[i]);
 
-		for (size_t k = 0; k < i && !seen; k++) {
-			const struct phase_settings *t = &r->phases[k].settings;
-
-			seen = strcmp(t->engine, s->engine) == 0 && t->direct == s->direct &&
-			       strcmp(t->engine_detail, s->engine_detail) == 0;
-		}
+		for (size_t k = 0; k < i && !seen; k++)
+			seen = names_engine(r, &r->phases[k]) &&
+			       same_engine(&r->phases[k].settings, s);
 		if (seen)
 			continue;
-		buf_addf(b, "; %s, ", name);
+		buf_addf(b, "; %s, ", s->engine_detail[0] ? s->engine_detail : s->engine);
 		add_direct(b, r, s->direct);
 	}
 }

@@ -33,7 +33,10 @@ void stop_install(void)
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		struct sigaction before;
 
-		if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN)
+		/* A shell also ignores SIGINT for a job in the background of a script, but there
+		 * kill -INT is meant to be heard. */
+		if (numbers[i] == SIGHUP && sigaction(SIGHUP, NULL, &before) == 0 &&
+			before.sa_handler == SIG_IGN)
 			continue;
 		sigaction(numbers[i], &action, NULL);
 	}

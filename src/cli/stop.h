@@ -10,7 +10,7 @@
 /* Number of the signal that asked first; 0: none. */
 const _Atomic int *stop_flag(void);
 
-/* SIGINT, SIGTERM and SIGHUP set the flag. One that is ignored already (nohup) stays ignored. */
+/* SIGINT, SIGTERM and SIGHUP set the flag. A SIGHUP that nohup(1) ignores stays ignored. */
 void stop_install(void);
 
 /* SIGPIPE is ignored: a closed pipe is a write error with a line, not a death that leaves files. */

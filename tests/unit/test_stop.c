@@ -60,6 +60,14 @@ static void ignored_at_the_start(void)
 	_exit(atomic_load(stop_flag()) == 0 ? 0 : 1);
 }
 
+static void interrupt_ignored_at_the_start(void)
+{
+	ignore(SIGINT);
+	stop_install();
+	raise(SIGINT);
+	_exit(atomic_load(stop_flag()) == SIGINT ? 0 : 1);
+}
+
 static void closed_pipe(void)
 {
 	int ends[2];
@@ -89,9 +97,18 @@ static void a_second_of_the_same_kind_ends_the_process(void **state)
 	assert_int_equal(WTERMSIG(status), SIGINT);
 }
 
-static void an_ignored_signal_stays_ignored(void **state)
+static void nohup_stays_in_force(void **state)
 {
 	int status = status_of(ignored_at_the_start);
+
+	(void)state;
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void an_interrupt_is_heard_in_the_background_of_a_script(void **state)
+{
+	int status = status_of(interrupt_ignored_at_the_start);
 
 	(void)state;
 	assert_true(WIFEXITED(status));
@@ -112,7 +129,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_signal_only_sets_the_flag),
 		cmocka_unit_test(a_second_of_the_same_kind_ends_the_process),
-		cmocka_unit_test(an_ignored_signal_stays_ignored),
+		cmocka_unit_test(nohup_stays_in_force),
+		cmocka_unit_test(an_interrupt_is_heard_in_the_background_of_a_script),
 		cmocka_unit_test(a_closed_pipe_is_an_error_not_a_death),
 	};
 

@@ -279,11 +279,32 @@ static int try_to_read(struct history *h, const char *query, size_t *ret_version
 	return 0;
 }
 
+static bool unchanged(const struct history *h)
+{
+	struct history_stamp now = stamp_of(h->db.path);
+
+	return same_stamp(&now, &h->stamp);
+}
+
+/* The shared memory of a log is a file beside it. A log that was copied without it can only be
+ * read by making one; but if the log has gone just now, that is no reason to. */
+static int open_beside_log(struct history *h, size_t *ret_version, struct err *e)
+{
+	struct err why = { 0 };
+
+	if (try_to_read(h, "?readonly_shm=1", ret_version, &why) == 0)
+		return 0;
+	if (why.kind == ERR_IO && unchanged(h))
+		return try_to_read(h, "", ret_version, e);
+	if (e)
+		*e = why;
+	return -1;
+}
+
 /* 0; 1: nothing there yet; -1 */
 static int open_to_read(struct history *h, struct err *e)
 {
 	size_t version = 0;
-	struct err first = { 0 };
 
 	h->stamp = stamp_of(h->db.path);
 	if (h->stamp.inode == 0)
@@ -291,16 +312,9 @@ static int open_to_read(struct history *h, struct err *e)
 			       ? 1
 			       : err_set(e, ERR_IO, errno, "cannot read history '%s'", h->db.path);
 	h->immutable = !h->stamp.has_log;
-	if (h->immutable && try_to_read(h, "?immutable=1", &version, e))
+	if (h->immutable ? try_to_read(h, "?immutable=1", &version, e)
+			 : open_beside_log(h, &version, e))
 		return -1;
-	/* The second needs the -shm file that comes with every log; a log that was copied without
-	 * its -shm can only be read by making one. */
-	if (!h->immutable && try_to_read(h, "?readonly_shm=1", &version, &first) &&
-		(first.kind != ERR_IO || try_to_read(h, "", &version, &first))) {
-		if (e)
-			*e = first;
-		return -1;
-	}
 	if (version == 0)
 		close_database(h);
 	return version == 0;
@@ -308,26 +322,21 @@ static int open_to_read(struct history *h, struct err *e)
 
 int history_read_begin(struct history *h, struct err *e)
 {
-	if (h->mode == HISTORY_WRITE)
+	if (h->mode == HISTORY_WRITE || (h->db.sqlite && unchanged(h)))
 		return 0;
-	if (h->db.sqlite) {
-		struct history_stamp now = stamp_of(h->db.path);
-
-		if (same_stamp(&now, &h->stamp) || (!h->immutable && now.inode == h->stamp.inode))
-			return 0;
-		close_database(h);
-	}
+	close_database(h);
 	return open_to_read(h, e);
 }
 
-bool history_read_holds(const struct history *h)
+bool history_read_end(struct history *h)
 {
-	struct history_stamp now;
-
-	if (h->mode == HISTORY_WRITE || !h->immutable || !h->db.sqlite)
+	if (h->mode == HISTORY_WRITE)
 		return true;
-	now = stamp_of(h->db.path);
-	return same_stamp(&now, &h->stamp);
+	if (h->db.sqlite && !h->immutable) {
+		close_database(h);
+		return true;
+	}
+	return unchanged(h);
 }
 
 /* ---- the object ---- */
@@ -361,30 +370,21 @@ static struct history *new_history(const char *path, enum history_mode mode)
 	return h->db.path ? take(h) : NULL;
 }
 
-/* Files that change while they are read are read again. */
-static int open_and_look(struct history *h, struct err *e)
+/* Refuses at once what can never be read. A file that changes under the look is looked at again. */
+static int look(struct history *h, struct err *e)
 {
 	for (int i = 0; i < HISTORY_N_READS_MAX; i++) {
-		struct err first = { 0 };
-		int rc = history_read_begin(h, &first);
+		struct err why = { 0 };
+		int rc = history_read_begin(h, &why);
 
-		if (rc >= 0)
-			return 0;
-		if (!h->immutable || i + 1 == HISTORY_N_READS_MAX) {
-			if (e)
-				*e = first;
-			return -1;
-		}
-
-		struct history_stamp now = stamp_of(h->db.path);
-
-		if (same_stamp(&now, &h->stamp)) {
-			if (e)
-				*e = first;
-			return -1;
-		}
+		if (!history_read_end(h))
+			continue;
+		if (rc < 0 && e)
+			*e = why;
+		return rc < 0 ? -1 : 0;
 	}
-	return 0;
+	return err_set(e, ERR_IO, 0, "history '%s' changes faster than it can be read; try again",
+		h->db.path);
 }
 
 int history_open(const char *path, enum history_mode mode, struct history **ret, struct err *e)
@@ -396,7 +396,7 @@ int history_open(const char *path, enum history_mode mode, struct history **ret,
 
 	if (!h)
 		return err_set(e, ERR_NOMEM, 0, "out of memory for the history");
-	if (mode == HISTORY_WRITE ? open_to_write(h, e) : open_and_look(h, e))
+	if (mode == HISTORY_WRITE ? open_to_write(h, e) : look(h, e))
 		return -1;
 	*ret = take(h);
 	return 0;

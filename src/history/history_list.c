@@ -145,13 +145,11 @@ int history_list(struct history *h, const struct probe_root *root,
 	for (int i = 0; i < HISTORY_N_READS_MAX; i++) {
 		struct history_list list cleanup(history_list_release) = { 0 };
 		struct err why = { 0 };
-		int rc = history_read_begin(h, e);
+		int rc = history_read_begin(h, &why);
 
-		if (rc < 0)
-			return -1;
 		if (rc == 0)
 			rc = list_once(h, root, filter ? filter : &any, &list, &why);
-		if (!history_read_holds(h))
+		if (!history_read_end(h))
 			continue;
 		if (rc < 0) {
 			if (e)

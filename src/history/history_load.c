@@ -357,12 +357,13 @@ int history_load(struct history *h, const struct probe_root *root, const char *w
 	for (int i = 0; i < HISTORY_N_READS_MAX; i++) {
 		struct result *r cleanup(result_free_p) = NULL;
 		struct err why = { 0 };
-		int rc = history_read_begin(h, e);
+		int rc = history_read_begin(h, &why);
 
-		if (rc)
-			return rc < 0 ? -1 : no_result(h, which, e);
-		rc = load_in_transaction(h, which, &r, &why);
-		if (!history_read_holds(h))
+		if (rc > 0)
+			return no_result(h, which, e);
+		if (rc == 0)
+			rc = load_in_transaction(h, which, &r, &why);
+		if (!history_read_end(h))
 			continue;
 		if (rc) {
 			if (e)

@@ -35,8 +35,13 @@ struct history {
  */
 int history_read_begin(struct history *h, struct err *e);
 
-/* Whether what was read since history_read_begin() belongs together; if not, read again. */
-bool history_read_holds(const struct history *h);
+/**
+ * history_read_end() - whether what was read since history_read_begin() belongs together
+ *
+ * If not, it is to be read again. A connection beside a log is closed: left open, it would keep
+ * the last writer from tidying the log up.
+ */
+bool history_read_end(struct history *h);
 
 enum { HISTORY_N_READS_MAX = 20 }; /* attempts before a file that keeps changing is an error */
 

@@ -185,14 +185,16 @@ static struct scale scale_rate(double largest_bps)
 /* @values: [n] in any order; sorted here */
 static struct scale choose_scale(enum unit unit, double *values, size_t n)
 {
+	if (n == 0)
+		return (struct scale){ 1, unit == UNIT_RATE ? "MB/s" : "" };
 	switch (unit) {
 	case UNIT_RATE:
 		qsort(values, n, sizeof(values[0]), by_value);
-		return scale_rate(n ? values[n - 1] : 1e6);
+		return scale_rate(values[n - 1]);
 	case UNIT_LATENCY:
 		qsort(values, n, sizeof(values[0]), by_value);
-		return n && values[n / 2] >= 1e-3 ? (struct scale){ 1e3, "ms" }
-						  : (struct scale){ 1e6, "µs" };
+		return values[n / 2] >= 1e-3 ? (struct scale){ 1e3, "ms" }
+					     : (struct scale){ 1e6, "µs" };
 	case UNIT_MICRO:
 		return (struct scale){ 1e6, "µs" };
 	case UNIT_TEXT:

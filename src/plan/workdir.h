@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/cleanup.h"
@@ -17,9 +18,10 @@ struct host_facts;
 struct probe_root;
 
 struct workdir {
-	int parent_fd;  /* the target directory */
-	int fd;         /* our directory */
-	char name[32];  /* ".clyde-XXXXXX" */
+	int parent_fd;	 /* the target directory */
+	int fd;		 /* our directory; -1 once it is removed */
+	int manifest_fd; /* locked as long as the run lives */
+	char name[32];	 /* ".clyde-XXXXXX" */
 };
 
 /**
@@ -27,12 +29,16 @@ struct workdir {
  * @parent_path: existing directory
  * @run_id:      of the result, kept in the manifest
  *
- * Return: 0; -1 with ERR_USAGE (not a directory), ERR_IO (read-only, no permission, no space)
+ * Return: 0; -1 with ERR_USAGE (not a directory, no permission), ERR_UNSUPPORTED (read-only, no
+ *         space), ERR_IO or ERR_NOMEM; nothing is left behind
  */
 int workdir_new(const char *parent_path, const char *run_id, const struct host_facts *host,
 	struct workdir **ret, struct err *e);
 
-/* Removes everything in it and itself. 0, or -1 with ERR_IO naming what stayed. Idempotent. */
+/*
+ * Removes everything of clyde's in it, the manifest last, and itself. What clyde did not make is
+ * kept, and the manifest with it. 0, or -1 with ERR_IO naming what stayed. Idempotent.
+ */
 int workdir_remove(struct workdir *w, struct err *e);
 
 /* workdir_remove() without a report, then frees. */
@@ -50,14 +56,16 @@ int workdir_create_file(struct workdir *w, const char *name, int flags, struct e
 
 /* Opens a file made before, same rules. */
 int workdir_open_file(struct workdir *w, const char *name, int flags, struct err *e);
+
+/* 0, also when there is none; -1 with ERR_IO. */
 int workdir_remove_file(struct workdir *w, const char *name, struct err *e);
 
 struct workdir_leftover {
-	char *path;        /* owned by the list */
+	char *path; /* owned by the list */
 	char run_id[40];
-	uint64_t n_bytes;  /* allocated */
-	int removed;       /* 1: removed; 0: kept, see reason */
-	char reason[200];  /* why kept: "still in use by process 4711", "manifest does not match" */
+	uint64_t n_bytes; /* allocated */
+	int removed;	  /* 1: removed; 0: kept, see reason */
+	char reason[200]; /* why kept: "still in use by process 4711", "manifest does not match" */
 };
 
 struct workdir_leftovers {
@@ -67,7 +75,11 @@ struct workdir_leftovers {
 
 /**
  * workdir_clean() - removes leftovers of dead runs directly inside @parent_path
- * @dry_run: only list
+ * @dry_run: only list; what would go has the reason "would be removed"
+ * @ret:     { 0 } before; released by the caller, also after an error
+ *
+ * A directory of our kind of name without a manifest goes only when it is empty. A run of another
+ * machine on a network file system is left to that machine.
  *
  * Return: 0, or -1 with ERR_USAGE/ERR_IO; *ret holds what was seen until then
  */

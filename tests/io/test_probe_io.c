@@ -44,6 +44,23 @@ static void a_mounted_loop_device_is_found_through_binds_and_overlays(void **sta
 		expect_target(second_dir, "overlay", FS_LOCAL, rig->name, rig->image);
 }
 
+/* The list of mounts still has what is hidden by a mount above it. */
+static void a_hidden_mount_is_not_taken_for_what_is_seen(void **state)
+{
+	const struct rig *rig = *state;
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/in", second_dir);
+	make_ext4(rig, rig->device);
+	assert_int_equal(mount("none", second_dir, "tmpfs", 0, "size=1m"), 0);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(mount(rig->device, path, "ext4", 0, ""), 0);
+	expect_target(path, "ext4", FS_LOCAL, rig->name, rig->image);
+	assert_int_equal(mount("none", second_dir, "tmpfs", 0, "size=1m"), 0);
+	assert_int_equal(mkdir(path, 0700), 0);
+	expect_target(path, "tmpfs", FS_MEMORY, NULL, NULL);
+}
+
 static int open_test_file(const char *name, off_t file_bytes)
 {
 	static char block[4096];
@@ -228,6 +245,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(a_mounted_loop_device_is_found_through_binds_and_overlays),
+		RIG_TEST(a_hidden_mount_is_not_taken_for_what_is_seen),
 		RIG_TEST(the_page_cache_is_counted_and_dropped),
 		RIG_TEST(without_cachestat_mincore_tells_or_nobody_does),
 		RIG_TEST(the_cache_of_a_device_is_dropped),

@@ -145,6 +145,13 @@ TREE_HELPER void tree_remove(struct tree *tree)
 	nftw(tree->dir, tree_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+/* Empty again, for the next row of a table; a failing row leaves it to the teardown. */
+TREE_HELPER void tree_reset(struct tree *tree)
+{
+	tree_remove(tree);
+	tree_make(tree);
+}
+
 /* cmocka's setup and teardown: each test begins with an empty tree in *state. */
 TREE_HELPER int tree_setup(void **state)
 {

@@ -105,19 +105,18 @@ static int by_minor(const void *a, const void *b)
 
 static void walks_down_to_the_disks(void **state)
 {
-	(void)state;
+	struct tree *tree = *state;
+
 	for (size_t i = 0; i < sizeof(stack_cases) / sizeof(stack_cases[0]); i++) {
 		const struct stack_case *c = &stack_cases[i];
 		struct probe_stack stack = { 0 };
-		struct tree tree;
 		char names[256];
 
-		tree_make(&tree);
-		c->lay(&tree);
-		probe_stack_add(tree.sys, c->dev, &stack);
+		tree_reset(tree);
+		c->lay(tree);
+		probe_stack_add(tree->sys, c->dev, &stack);
 		qsort(stack.leaves, stack.n_leaves, sizeof(stack.leaves[0]), by_minor);
-		leaf_names(&tree, &stack, names);
-		tree_remove(&tree);
+		leaf_names(tree, &stack, names);
 		if (strcmp(names, c->leaves) != 0 || stack.incomplete != c->incomplete)
 			fail_msg("%s: '%s', not '%s'", c->name, names, c->leaves);
 	}
@@ -430,7 +429,7 @@ static void a_file_has_its_size(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(walks_down_to_the_disks),
+		TREE_TEST(walks_down_to_the_disks),
 		TREE_TEST(more_leaves_than_fit_are_incomplete),
 		TREE_TEST(finds_the_mount_and_the_disk),
 		TREE_TEST(every_member_of_a_btrfs_counts),

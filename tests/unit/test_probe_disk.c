@@ -59,6 +59,22 @@ static void damaged_facts_are_not_known(void **state)
 	assert_int_equal(facts.max_request_bytes, 0);
 }
 
+static void a_number_with_a_nul_in_it_is_none(void **state)
+{
+	const struct tree *tree = *state;
+	struct disk_facts facts;
+	char path[256];
+
+	tree_disk(tree, nvme0, "259:0");
+	snprintf(path, sizeof(path), "%s/dev/block/259:0/size", tree->sys);
+	FILE *file = fopen(path, "we");
+	assert_non_null(file);
+	assert_int_equal(fwrite("8\0009", 1, 3, file), 3);
+	assert_int_equal(fclose(file), 0);
+	probe_disk_facts(tree->sys, (struct probe_dev){ 259, 0 }, &facts);
+	assert_int_equal(facts.size_bytes, 0);
+}
+
 static void a_device_that_is_not_there_has_no_facts(void **state)
 {
 	const struct tree *tree = *state;
@@ -153,6 +169,10 @@ static void counters_are_summed_and_the_busiest_disk_is_of_the_interval(void **s
 	assert_int_equal(d.written_bytes, 32 * 512);
 	assert_int_equal(d.n_flushes, 3);
 	assert_int_equal(d.busy_ns, 500000000);
+	/* Not the same disks: no difference. */
+	struct disk_counters other = after;
+	other.n_leaves = 1;
+	assert_false(disk_counters_since(&before, &other).known);
 	/* A device that came anew under its number has counted less. */
 	d = disk_counters_since(&after, &before);
 	assert_false(d.known);
@@ -191,6 +211,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TREE_TEST(reads_the_facts_of_a_disk),
 		TREE_TEST(damaged_facts_are_not_known),
+		TREE_TEST(a_number_with_a_nul_in_it_is_none),
 		TREE_TEST(a_device_that_is_not_there_has_no_facts),
 		cmocka_unit_test(stat_files_of_every_kernel_are_read),
 		TREE_TEST(counters_are_summed_and_the_busiest_disk_is_of_the_interval),

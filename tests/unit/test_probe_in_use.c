@@ -187,20 +187,19 @@ static void check_use(
 
 static void a_device_in_use_is_refused_with_its_user(void **state)
 {
-	(void)state;
+	struct tree *tree = *state;
+
 	for (size_t i = 0; i < sizeof(use_cases) / sizeof(use_cases[0]); i++) {
 		const struct use_case *c = &use_cases[i];
-		struct tree tree;
 
-		tree_make(&tree);
-		lay_machine(&tree);
+		tree_reset(tree);
+		lay_machine(tree);
 		if (c->lay)
-			c->lay(&tree);
-		check_use(&tree, c->name, (struct probe_dev){ 8, 0 }, c->sda);
-		check_use(&tree, c->name, (struct probe_dev){ 8, 1 }, c->sda1);
-		check_use(&tree, c->name, (struct probe_dev){ 8, 2 }, c->sda2);
-		check_use(&tree, c->name, (struct probe_dev){ 8, 16 }, c->sdb);
-		tree_remove(&tree);
+			c->lay(tree);
+		check_use(tree, c->name, (struct probe_dev){ 8, 0 }, c->sda);
+		check_use(tree, c->name, (struct probe_dev){ 8, 1 }, c->sda1);
+		check_use(tree, c->name, (struct probe_dev){ 8, 2 }, c->sda2);
+		check_use(tree, c->name, (struct probe_dev){ 8, 16 }, c->sdb);
 	}
 }
 
@@ -298,7 +297,7 @@ static void what_is_no_block_device_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_device_in_use_is_refused_with_its_user),
+		TREE_TEST(a_device_in_use_is_refused_with_its_user),
 		TREE_TEST(a_device_that_sysfs_does_not_show_is_refused),
 		TREE_TEST(more_holders_than_fit_are_refused),
 		TREE_TEST(only_its_own_name_names_a_device),

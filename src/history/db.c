@@ -14,6 +14,8 @@ int db_error(const struct db *db, const char *what, struct err *e)
 {
 	int code = sqlite3_errcode(db->sqlite);
 
+	if (code == SQLITE_IOERR_NOMEM)
+		code = SQLITE_NOMEM;
 	switch (code & 0xff) {
 	case SQLITE_NOMEM:
 		return err_set(e, ERR_NOMEM, 0, "out of memory: cannot %s", what);

@@ -30,9 +30,9 @@ char *history_default_path(struct err *e);
 /**
  * history_open() - opens or makes the database
  *
- * Return: 0; -1 with ERR_IO (cannot open or create), ERR_FORMAT (not a clyde history, damaged),
- *         ERR_UNSUPPORTED (schema newer than this program)
- * Threads: one thread per object; any number of processes on one file (busy time-out 10 s)
+ * Return: 0; -1 with ERR_USAGE (no regular file), ERR_IO (cannot open or create), ERR_FORMAT (not a
+ * clyde history, damaged), ERR_UNSUPPORTED (schema newer than this program) Threads: one thread per
+ * object; any number of processes on one file (busy time-out 10 s)
  */
 int history_open(const char *path, enum history_mode mode, struct history **ret, struct err *e);
 void history_close(struct history *h);

@@ -313,13 +313,25 @@ static int read_hist(const json_t *j, struct hist *h, struct err *e)
 	return 0;
 }
 
+/* What can be read can be stored: the packed form has the strictest rules. */
+static int check_hist(const struct hist *h, struct err *e)
+{
+	uint8_t *bytes cleanup(free_p) = NULL;
+	struct hist *copy cleanup(hist_free_p) = hist_new();
+	size_t n_bytes;
+
+	if (!copy)
+		return err_set(e, ERR_NOMEM, 0, "out of memory for a histogram");
+	return hist_pack(h, &bytes, &n_bytes, e) || hist_unpack(bytes, n_bytes, copy, e) ? -1 : 0;
+}
+
 static int hist_from_json(const json_t *j, struct hist **ret, struct err *e)
 {
 	struct hist *h cleanup(hist_free_p) = hist_new();
 
 	if (!h)
 		return err_set(e, ERR_NOMEM, 0, "out of memory for a histogram");
-	if (read_hist(j, h, e))
+	if (read_hist(j, h, e) || check_hist(h, e))
 		return err_wrap(e, "latency");
 	*ret = take(h);
 	return 0;

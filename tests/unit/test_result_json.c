@@ -249,6 +249,8 @@ static void damaged_results_are_refused(void **state)
 			ERR_FORMAT },
 		{ HIST("\"n\":1,\"min_ns\":5,\"max_ns\":5,\"mean_ns\":-5,\"buckets\":[[5,5,1]]"),
 			ERR_FORMAT },
+		{ HIST("\"n\":1,\"min_ns\":5,\"max_ns\":5,\"mean_ns\":50,\"buckets\":[[5,5,1]]"),
+			ERR_FORMAT },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

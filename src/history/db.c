@@ -100,20 +100,38 @@ void db_rollback_p(struct db_transaction *t)
 		sqlite3_exec(t->db->sqlite, "ROLLBACK", NULL, NULL, NULL);
 }
 
-const char *db_text(sqlite3_stmt *stmt, int column)
+int db_text(sqlite3_stmt *stmt, int column, const char **ret, struct err *e)
 {
+	bool null = sqlite3_column_type(stmt, column) == SQLITE_NULL;
 	const unsigned char *text = sqlite3_column_text(stmt, column);
 
-	return text ? (const char *)text : "";
+	if (!text && !null)
+		return err_set(e, ERR_NOMEM, 0, "out of memory for text of the history");
+	*ret = text ? (const char *)text : "";
+	return 0;
+}
+
+int db_copy_text(sqlite3_stmt *stmt, int column, char *ret, size_t size_bytes, struct err *e)
+{
+	const char *text;
+
+	if (db_text(stmt, column, &text, e))
+		return -1;
+	field_set_text(ret, size_bytes, text, strlen(text));
+	return 0;
 }
 
 int db_dup_text(sqlite3_stmt *stmt, int column, char **ret, struct err *e)
 {
-	char *copy;
+	const char *text;
 
 	if (sqlite3_column_type(stmt, column) == SQLITE_NULL)
 		return 0;
-	copy = strdup(db_text(stmt, column));
+	if (db_text(stmt, column, &text, e))
+		return -1;
+
+	char *copy = strdup(text);
+
 	if (!copy)
 		return err_set(e, ERR_NOMEM, 0, "out of memory for text of the history");
 	free(*ret);

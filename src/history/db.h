@@ -76,8 +76,11 @@ int db_bind_text(sqlite3_stmt *stmt, int index, const char *text);
 int db_read_fields(
 	sqlite3_stmt *stmt, int *column, const struct field_set *set, void *record, struct err *e);
 
-/* Text of a column, "" for NULL; borrowed until the next step. */
-const char *db_text(sqlite3_stmt *stmt, int column);
+/* Text of a column, "" for NULL; borrowed until the next step. 0, or -1 with ERR_NOMEM. */
+int db_text(sqlite3_stmt *stmt, int column, const char **ret, struct err *e);
+
+/* Copies it into a char[]; what is too long is cut. */
+int db_copy_text(sqlite3_stmt *stmt, int column, char *ret, size_t size_bytes, struct err *e);
 
 /* Copies text of a column; NULL stays NULL. 0, or -1 with ERR_NOMEM. */
 int db_dup_text(sqlite3_stmt *stmt, int column, char **ret, struct err *e);

@@ -116,8 +116,13 @@ static int read_whole(sqlite3_int64 value, const struct field *f, void *at, stru
 	return 0;
 }
 
-static int read_word(const char *word, const struct field *f, int *at, struct err *e)
+static int read_word(sqlite3_stmt *stmt, int column, const struct field *f, int *at, struct err *e)
 {
+	const char *word;
+
+	if (db_text(stmt, column, &word, e))
+		return -1;
+
 	int found = word_find(f->words, f->n_words, word);
 
 	if (found < 0)
@@ -131,8 +136,7 @@ static int read_field(
 {
 	switch (f->kind) {
 	case FIELD_TEXT:
-		field_set_text(at, f->size_bytes, db_text(stmt, column), SIZE_MAX);
-		return 0;
+		return db_copy_text(stmt, column, at, f->size_bytes, e);
 	case FIELD_OWNED:
 		return db_dup_text(stmt, column, at, e);
 	case FIELD_U64:
@@ -150,7 +154,7 @@ static int read_field(
 		*(double *)at = sqlite3_column_double(stmt, column);
 		return 0;
 	case FIELD_WORD:
-		return read_word(db_text(stmt, column), f, at, e);
+		return read_word(stmt, column, f, at, e);
 	case FIELD_N_KINDS:
 		break;
 	}

@@ -229,8 +229,11 @@ static int ask_for_wal(struct history *h, bool *ret_wal)
 	if (rc != SQLITE_OK)
 		return rc;
 	rc = sqlite3_step(stmt);
-	if (rc == SQLITE_ROW)
-		*ret_wal = strcmp(db_text(stmt, 0), "wal") == 0;
+
+	const char *mode = "";
+
+	if (rc == SQLITE_ROW && db_text(stmt, 0, &mode, NULL) == 0)
+		*ret_wal = strcmp(mode, "wal") == 0;
 	return rc;
 }
 

@@ -11,7 +11,6 @@
 #include "base/err.h"
 #include "history/db.h"
 #include "history/history_private.h"
-#include "result/fields.h"
 #include "result/result.h"
 
 void history_list_release(struct history_list *list)
@@ -59,22 +58,21 @@ static int bind_filter(sqlite3_stmt *stmt, const struct history_filter *filter)
 	return sqlite3_bind_int64(stmt, 3, n_max) != SQLITE_OK;
 }
 
-static void copy_text(sqlite3_stmt *stmt, int column, char *text, size_t size_bytes)
-{
-	field_set_text(text, size_bytes, db_text(stmt, column), SIZE_MAX);
-}
-
 static int read_status(sqlite3_stmt *stmt, const struct probe_root *root, int *ret, struct err *e)
 {
 	struct history_process p = { .pid = (long)sqlite3_column_int64(stmt, 8),
 		.start_ticks = (uint64_t)sqlite3_column_int64(stmt, 9) };
-	int status = run_status_find(db_text(stmt, 2));
+	char word[40];
+
+	if (db_copy_text(stmt, 2, word, sizeof(word), e) ||
+		db_copy_text(stmt, 6, p.hostname, sizeof(p.hostname), e) ||
+		db_copy_text(stmt, 7, p.boot_id, sizeof(p.boot_id), e))
+		return -1;
+
+	int status = run_status_find(word);
 
 	if (status < 0)
-		return err_set(e, ERR_FORMAT, 0, "damaged history: a run has status '%.40s'",
-			db_text(stmt, 2));
-	copy_text(stmt, 6, p.hostname, sizeof(p.hostname));
-	copy_text(stmt, 7, p.boot_id, sizeof(p.boot_id));
+		return err_set(e, ERR_FORMAT, 0, "damaged history: a run has status '%s'", word);
 	if (status == RUN_RUNNING && history_process_gone(root, &p))
 		status = RUN_PARTIAL;
 	*ret = status;
@@ -84,17 +82,16 @@ static int read_status(sqlite3_stmt *stmt, const struct probe_root *root, int *r
 static int read_row(
 	sqlite3_stmt *stmt, const struct probe_root *root, struct history_row *row, struct err *e)
 {
-	copy_text(stmt, 0, row->id, sizeof(row->id));
-	copy_text(stmt, 3, row->plan, sizeof(row->plan));
 	row->started_wall_ns = (uint64_t)sqlite3_column_int64(stmt, 1);
 	row->n_samples = (uint32_t)sqlite3_column_int64(stmt, 10);
 	row->n_phases = (uint32_t)sqlite3_column_int64(stmt, 11);
-	row->target_path = strdup(db_text(stmt, 4));
-	row->hostname = strdup(db_text(stmt, 6));
-	if (!row->target_path || !row->hostname)
-		return err_set(e, ERR_NOMEM, 0, "out of memory for the list");
-	if (db_dup_text(stmt, 5, &row->label, e))
+	if (db_copy_text(stmt, 0, row->id, sizeof(row->id), e) ||
+		db_copy_text(stmt, 3, row->plan, sizeof(row->plan), e) ||
+		db_dup_text(stmt, 4, &row->target_path, e) ||
+		db_dup_text(stmt, 5, &row->label, e) || db_dup_text(stmt, 6, &row->hostname, e))
 		return -1;
+	if (!row->target_path || !row->hostname)
+		return err_set(e, ERR_FORMAT, 0, "damaged history: a run has no target or host");
 	return read_status(stmt, root, &row->status, e);
 }
 

@@ -122,8 +122,11 @@ static int find_which(struct history *h, const char *which, sqlite3_int64 *ret_r
 static int parse_document(sqlite3_stmt *stmt, int column, json_t **ret, struct err *e)
 {
 	json_error_t why;
+	const char *text;
 
-	*ret = json_loads(db_text(stmt, column), JSON_REJECT_DUPLICATES, &why);
+	if (db_text(stmt, column, &text, e))
+		return -1;
+	*ret = json_loads(text, JSON_REJECT_DUPLICATES, &why);
 	if (!*ret)
 		return err_set(
 			e, ERR_FORMAT, 0, "damaged history: a document is no JSON: %s", why.text);
@@ -143,12 +146,10 @@ static int read_host(sqlite3_stmt *stmt, int column, struct result *r, struct er
 static int read_target(sqlite3_stmt *stmt, int column, struct result *r, struct err *e)
 {
 	json_t *target cleanup(json_decref_p) = NULL;
-	const char *path;
 
-	if (parse_document(stmt, column, &target, e) || target_from_json(target, &r->target, e))
+	if (parse_document(stmt, column, &target, e) || target_from_json(target, &r->target, e) ||
+		db_copy_text(stmt, column - 3, r->target.real_path, sizeof(r->target.real_path), e))
 		return -1;
-	path = db_text(stmt, column - 3);
-	field_set_text(r->target.real_path, sizeof(r->target.real_path), path, strlen(path));
 	r->target.fs_free_bytes = (uint64_t)sqlite3_column_int64(stmt, column - 2);
 	return 0;
 }
@@ -237,6 +238,8 @@ static int read_latency(sqlite3_stmt *stmt, int column, struct phase_result *pha
 
 	const uint8_t *bytes = sqlite3_column_blob(stmt, column);
 
+	if (!bytes && sqlite3_errcode(sqlite3_db_handle(stmt)) == SQLITE_NOMEM)
+		return err_set(e, ERR_NOMEM, 0, "out of memory for a histogram");
 	return hist_unpack(bytes, (size_t)sqlite3_column_bytes(stmt, column), phase->latency, e);
 }
 
@@ -256,7 +259,12 @@ static int load_metrics(
 	if (!phase->metrics)
 		return err_set(e, ERR_NOMEM, 0, "out of memory for figures");
 	while ((rc = db_step(&h->db, stmt, "read figures", e)) == 1) {
-		int kind = metric_find(db_text(stmt, 0));
+		const char *key;
+
+		if (db_text(stmt, 0, &key, e))
+			return -1;
+
+		int kind = metric_find(key);
 
 		/* A name that this program does not know is of a newer one. */
 		if (kind >= 0 && phase->n_metrics < METRIC_N_KINDS)

@@ -11,14 +11,15 @@
 #include "history/db.h"
 
 /* Settings, host and target repeat from phase to phase and from run to run: each distinct one is
- * stored once. Metrics are rows so that people can query them; the rest of a phase is counts. */
+ * stored once. Metrics are rows so that people can query them; the rest of a phase is counts.
+ * AUTOINCREMENT: what somebody deleted by hand, without its phases, lends them to no later run. */
 static const char version_1[] =
 	"CREATE TABLE document(\n"
 	"	number INTEGER PRIMARY KEY,\n"
 	"	json TEXT NOT NULL UNIQUE\n"
 	") STRICT;\n"
 	"CREATE TABLE run(\n"
-	"	number INTEGER PRIMARY KEY,\n"
+	"	number INTEGER PRIMARY KEY AUTOINCREMENT,\n"
 	"	id TEXT NOT NULL UNIQUE,\n"
 	"	started_wall_ns INTEGER NOT NULL,\n"
 	"	ended_wall_ns INTEGER NOT NULL,\n"
@@ -43,7 +44,7 @@ static const char version_1[] =
 	"CREATE INDEX run_by_target ON run(target_path);\n"
 	"CREATE INDEX run_by_label ON run(label) WHERE label IS NOT NULL;\n"
 	"CREATE TABLE phase(\n"
-	"	number INTEGER PRIMARY KEY,\n"
+	"	number INTEGER PRIMARY KEY AUTOINCREMENT,\n"
 	"	run INTEGER NOT NULL REFERENCES run(number) ON DELETE CASCADE,\n"
 	"	name TEXT NOT NULL,\n"
 	"	sample INTEGER NOT NULL,\n"

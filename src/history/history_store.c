@@ -69,12 +69,24 @@ static int find_document(struct history *h, const char *text, sqlite3_int64 *ret
 	return rc;
 }
 
+/* Into memory that is there already: json_dumps() drops keys without a word when its growing
+ * buffer cannot grow (jansson 2.14). NULL when memory is out; caller frees. */
+static char *document_text(const json_t *j)
+{
+	size_t n_bytes = json_dumpb(j, NULL, 0, JSON_COMPACT);
+	char *text cleanup(free_p) = n_bytes ? malloc(n_bytes + 1) : NULL;
+
+	if (!text || json_dumpb(j, text, n_bytes, JSON_COMPACT) != n_bytes)
+		return NULL;
+	text[n_bytes] = '\0';
+	return take(text);
+}
+
 /* Takes the reference to @j. */
 static int store_document(struct history *h, json_t *j, sqlite3_int64 *ret, struct err *e)
 {
 	json_t *document cleanup(json_decref_p) = j;
-	char *text cleanup(free_p) =
-		document ? json_dumps(document, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+	char *text cleanup(free_p) = document ? document_text(document) : NULL;
 	sqlite3_stmt *stmt cleanup(sqlite3_finalize_p) = NULL;
 
 	if (!text)

@@ -26,10 +26,12 @@ json_t *host_to_json(const struct host_facts *h)
 json_t *target_to_json(const struct target_facts *t)
 {
 	json_t *object cleanup(json_decref_p) = json_of_fields(&target_fields, t);
-	json_t *disks = json_array();
 
-	if (!object || json_object_set_new(object, "disks", disks))
+	if (!object || json_object_set_new(object, "disks", json_array()))
 		return NULL;
+
+	json_t *disks = json_object_get(object, "disks");
+
 	for (unsigned i = 0; i < t->n_disks && i < PROBE_N_LEAVES_MAX; i++)
 		if (json_array_append_new(disks, json_of_fields(&disk_fields, &t->disks[i])))
 			return NULL;
@@ -58,32 +60,48 @@ json_t *evidence_to_json(const struct phase_evidence *ev)
 
 static json_t *bucket_to_json(const struct hist *h, unsigned index)
 {
-	return json_pack("[o, o, o]", json_u64(hist_bucket_low_ns(index)),
-		json_u64(hist_bucket_high_ns(index)), json_u64(h->buckets[index]));
+	json_t *triple cleanup(json_decref_p) = json_array();
+
+	if (!triple || json_array_append_new(triple, json_u64(hist_bucket_low_ns(index))) ||
+		json_array_append_new(triple, json_u64(hist_bucket_high_ns(index))) ||
+		json_array_append_new(triple, json_u64(h->buckets[index])))
+		return NULL;
+	return take(triple);
 }
 
 static json_t *hist_to_json(const struct hist *h)
 {
-	json_t *buckets cleanup(json_decref_p) = json_array();
+	json_t *object cleanup(json_decref_p) = json_object();
 
-	if (!buckets)
+	if (json_object_set_new(object, "n", json_u64(h->n)) ||
+		json_object_set_new(object, "min_ns", json_u64(h->n ? h->min_ns : 0)) ||
+		json_object_set_new(object, "max_ns", json_u64(h->max_ns)) ||
+		json_object_set_new(object, "mean_ns", json_number(hist_mean_ns(h))) ||
+		json_object_set_new(object, "buckets", json_array()))
 		return NULL;
+
+	json_t *buckets = json_object_get(object, "buckets");
+
 	for (unsigned i = 0; i < HIST_N_BUCKETS; i++)
 		if (h->buckets[i] && json_array_append_new(buckets, bucket_to_json(h, i)))
 			return NULL;
-	return json_pack("{s:o, s:o, s:o, s:o, s:O}", "n", json_u64(h->n), "min_ns",
-		json_u64(h->n ? h->min_ns : 0), "max_ns", json_u64(h->max_ns), "mean_ns",
-		json_number(hist_mean_ns(h)), "buckets", buckets);
+	return take(object);
 }
 
 static json_t *metric_to_json(const struct phase_result *phase, const struct metric *m)
 {
 	const struct metric_def *def = &metric_defs[m->kind];
+	json_t *object cleanup(json_decref_p) = json_object();
 	char id[RESULT_NAME_MAX + 32];
 
 	snprintf(id, sizeof(id), "%s.%s", phase->name, def->key);
-	return json_pack("{s:o, s:s, s:s, s:o}", "id", json_text(id), "unit", def->unit, "better",
-		def->higher_is_better ? "higher" : "lower", "value", json_number(m->value));
+	if (json_object_set_new(object, "id", json_text(id)) ||
+		json_object_set_new(object, "unit", json_string(def->unit)) ||
+		json_object_set_new(object, "better",
+			json_string(def->higher_is_better ? "higher" : "lower")) ||
+		json_object_set_new(object, "value", json_number(m->value)))
+		return NULL;
+	return take(object);
 }
 
 static json_t *metrics_to_json(const struct phase_result *phase)
@@ -167,8 +185,14 @@ json_t *result_to_json(const struct result *r)
 
 json_t *err_to_json(const struct err *e)
 {
-	return json_pack("{s:{s:s, s:o}}", "error", "kind", err_kind_name(e->kind), "message",
-		json_text(e->msg));
+	json_t *document cleanup(json_decref_p) = json_object();
+	json_t *error = json_object();
+
+	if (json_object_set_new(document, "error", error) ||
+		json_object_set_new(error, "kind", json_string(err_kind_name(e->kind))) ||
+		json_object_set_new(error, "message", json_text(e->msg)))
+		return NULL;
+	return take(document);
 }
 
 /* ---- and back ---- */

@@ -8,11 +8,11 @@ CREATE TABLE document(
 	number INTEGER PRIMARY KEY,
 	json TEXT NOT NULL UNIQUE
 ) STRICT;
-INSERT INTO document VALUES(1,'{"boot_id":"11111111-2222-3333-4444-555555555555","cpu_model":"A CPU (R) @ 3.00GHz","hostname":"box","kernel":"6.18.0","machine":"x86_64","memory_bytes":8589934592,"memory_limit_bytes":4294967296,"n_cpus":2,"virtualization":"kvm"}');
-INSERT INTO document VALUES(2,'{"disks":[{"backing":"/img","iostats":false,"logical_block_bytes":512,"major":254,"max_request_bytes":1310720,"minor":0,"model":"A DISK","name":"vda","physical_block_bytes":4096,"rotational":null,"scheduler":"none","size_bytes":1000000000000,"write_cache":"write back"},{"backing":"/img","iostats":true,"logical_block_bytes":512,"major":254,"max_request_bytes":1310720,"minor":16,"model":"A DISK","name":"vdb","physical_block_bytes":4096,"rotational":false,"scheduler":"none","size_bytes":1000000000001,"write_cache":"write back"}],"fs_class":"network","fs_free_bytes":0,"fs_options":"rw,noatime","fs_size_bytes":100000000000,"fs_source":"/dev/vda1","fs_type":"ext4","kind":"file","mount_point":"/srv","path":"data/file","read_only":true,"real_path":"/srv/data/file","size_bytes":77}');
-INSERT INTO document VALUES(3,'{"access":"randrw","block_bytes":4096,"compress_pct":50,"data":"compress","depth":31,"depth_asked":32,"direct":"refused","engine":"uring","engine_detail":"registered buffers, registered files","flush":"each","n_dirs":3,"n_files":0,"n_threads":3,"n_threads_asked":4,"rate_iops":1000,"read_pct":70,"seed":"0","size_bytes":1073741824,"time_ns":5000000000,"verify":true}');
+INSERT INTO document VALUES(1,'{"hostname":"box","kernel":"6.18.0","machine":"x86_64","cpu_model":"A CPU (R) @ 3.00GHz","n_cpus":2,"memory_bytes":8589934592,"memory_limit_bytes":4294967296,"virtualization":"kvm","boot_id":"11111111-2222-3333-4444-555555555555"}');
+INSERT INTO document VALUES(2,'{"kind":"file","path":"data/file","real_path":"/srv/data/file","fs_type":"ext4","fs_class":"network","fs_source":"/dev/vda1","fs_options":"rw,noatime","mount_point":"/srv","fs_size_bytes":100000000000,"fs_free_bytes":0,"size_bytes":77,"read_only":true,"disks":[{"name":"vda","major":254,"minor":0,"size_bytes":1000000000000,"model":"A DISK","scheduler":"none","write_cache":"write back","backing":"/img","rotational":null,"logical_block_bytes":512,"physical_block_bytes":4096,"max_request_bytes":1310720,"iostats":false},{"name":"vdb","major":254,"minor":16,"size_bytes":1000000000001,"model":"A DISK","scheduler":"none","write_cache":"write back","backing":"/img","rotational":false,"logical_block_bytes":512,"physical_block_bytes":4096,"max_request_bytes":1310720,"iostats":true}]}');
+INSERT INTO document VALUES(3,'{"access":"randrw","block_bytes":4096,"depth_asked":32,"depth":31,"n_threads_asked":4,"n_threads":3,"read_pct":70,"size_bytes":1073741824,"time_ns":5000000000,"rate_iops":1000,"n_files":0,"n_dirs":3,"seed":"0","engine":"uring","engine_detail":"registered buffers, registered files","direct":"refused","flush":"each","data":"compress","compress_pct":50,"verify":true}');
 CREATE TABLE run(
-	number INTEGER PRIMARY KEY,
+	number INTEGER PRIMARY KEY AUTOINCREMENT,
 	id TEXT NOT NULL UNIQUE,
 	started_wall_ns INTEGER NOT NULL,
 	ended_wall_ns INTEGER NOT NULL,
@@ -35,7 +35,7 @@ CREATE TABLE run(
 ) STRICT;
 INSERT INTO run VALUES(1,'019ab9c9-0000-7abc-8def-0123456789ab',1764000000000000001,1764000100000000002,'clyde','0.1.0','clyde run ''/srv/data file''','before','overview',3,'partial','interrupted',4242,99,'11111111-2222-3333-4444-555555555555','box','/srv/data/file',50000000000,1,2);
 CREATE TABLE phase(
-	number INTEGER PRIMARY KEY,
+	number INTEGER PRIMARY KEY AUTOINCREMENT,
 	run INTEGER NOT NULL REFERENCES run(number) ON DELETE CASCADE,
 	name TEXT NOT NULL,
 	sample INTEGER NOT NULL,
@@ -138,6 +138,9 @@ CREATE TABLE finding(
 ) STRICT, WITHOUT ROWID;
 INSERT INTO finding VALUES(1,0,'no-device','note','',0,'','no device is in sight');
 INSERT INTO finding VALUES(1,1,'verify-mismatch','error','mixed_qd32',2,'BAD DATA','3 of 100 blocks');
+DELETE FROM sqlite_sequence;
+INSERT INTO sqlite_sequence VALUES('run',1);
+INSERT INTO sqlite_sequence VALUES('phase',4);
 CREATE INDEX run_by_start ON run(started_wall_ns);
 CREATE INDEX run_by_target ON run(target_path);
 CREATE INDEX run_by_label ON run(label) WHERE label IS NOT NULL;

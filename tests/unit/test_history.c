@@ -46,7 +46,7 @@ static void what_is_not_known_stays_not_known(void **state)
 	struct history *h cleanup(history_close_p) = open_history(d->path, HISTORY_WRITE);
 	struct phase_result p = { .sample = 1,
 		.n_ops = UINT64_MAX,
-		.cpu_user_s = NAN,
+		.cpu_user_s = (double)NAN,
 		.evidence = { .worker_cpu_ratio = -1, .busiest_cpu_ratio = -1 } };
 
 	r->status = RUN_DONE;

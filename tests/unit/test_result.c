@@ -143,7 +143,7 @@ static void a_figure_that_is_no_number_is_left_out(void **state)
 	(void)state;
 	struct phase_result p = block_phase();
 
-	p.cpu_user_s = NAN;
+	p.cpu_user_s = (double)NAN;
 	assert_int_equal(phase_make_metrics(&p, NULL), 0);
 	assert_false(has_metric(&p, METRIC_CPU_PER_OP));
 	assert_true(has_metric(&p, METRIC_IOPS));

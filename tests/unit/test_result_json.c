@@ -130,8 +130,8 @@ static void what_is_no_number_or_not_known_is_null(void **state)
 	struct result *r cleanup(result_free_p) = sample_result();
 	struct phase_result *p = &r->phases[0];
 
-	p->cpu_user_s = INFINITY;
-	p->metrics[0].value = NAN;
+	p->cpu_user_s = (double)INFINITY;
+	p->metrics[0].value = (double)NAN;
 	p->evidence.worker_cpu_ratio = -1;
 	p->evidence.device.known = false;
 	p->evidence.cached_known = false;

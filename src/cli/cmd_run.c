@@ -48,6 +48,7 @@ struct run_args {
 	struct load_args load;
 	int engine;
 	int direct;
+	int cache;
 	const char *data;
 	uint64_t seed;
 	bool verify;
@@ -97,6 +98,7 @@ static const struct opt run_opts[] = {
 	OPT_GROUP("How"),
 	OPT_CHOICE  (struct run_args, engine,    'e', "engine", ENGINE_CHOICES, "how transfers are made (default auto: uring, else sync with as many threads as the depth asks)"),
 	OPT_CHOICE  (struct run_args, direct,    0,   "direct", "auto|on|off", "bypass the page cache (default auto: where the file system can)"),
+	OPT_CHOICE  (struct run_args, cache,     0,   "cache", "cold|warm", "what read phases find: the file dropped from the page cache, or read into it; warm needs --direct=off (default cold)"),
 	OPT_STR     (struct run_args, data,      0,   "data", "KIND", "what is written: random, zeros or compress=PCT (default random)"),
 	OPT_COUNT   (struct run_args, seed,      0,   "seed", 1, UINT64_MAX, "of data and random orders (default a new one; kept in the record)"),
 	OPT_FLAG    (struct run_args, verify,    0,   "verify", "stamp every block, check every read, read everything back; a bad block is exit status 3"),
@@ -323,6 +325,9 @@ static int check_together(const struct run_args *a, struct err *e)
 	if (a->iopoll && a->direct == (int)DIRECT_WISH_OFF)
 		return err_set(
 			e, ERR_USAGE, 0, "--iopoll needs direct I/O; leave out --direct=off");
+	if (a->cache && a->direct != (int)DIRECT_WISH_OFF)
+		return err_set(e, ERR_USAGE, 0,
+			"--cache=warm: direct I/O passes the page cache by; add --direct=off");
 	if (a->direct == (int)DIRECT_WISH_ON && strcmp(engine_names[a->engine], "mmap") == 0)
 		return err_set(e, ERR_USAGE, 0,
 			"--direct=on: a mapping goes through the page cache; use --engine uring or sync");
@@ -361,6 +366,7 @@ static int cmd_run_main(struct context *ctx, void *args, const char *const *oper
 		.file_bytes = or_else(a->file_bytes, 4 * KIB),
 		.force = a->force,
 		.pin = a->pin,
+		.warm = a->cache != 0,
 		.allow_memory = a->allow_memory,
 		.write_device = a->write_device,
 		.label = a->label,

@@ -265,6 +265,7 @@ static int open_session(struct measurement *m, struct target_run *t, struct err 
 		.pattern = m->pattern,
 		.write_device = q->write_device != NULL,
 		.pin = q->pin,
+		.warm = q->warm,
 		.time_ns = q->time_ns,
 		.n_files = q->n_files,
 		.n_dirs = q->n_dirs < q->n_files ? q->n_dirs : q->n_files,

@@ -287,6 +287,7 @@ static void fill_settings(
 	out->data = (enum pattern_word)p->pattern.kind;
 	out->compress_pct = p->pattern.compress_pct;
 	out->verify = p->pattern.stamps;
+	out->warm = p->warm && access_defs[spec->access].reads;
 }
 
 int session_run(struct session *s, const struct phase_spec *spec, uint32_t sample,

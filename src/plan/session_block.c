@@ -18,6 +18,7 @@
 enum {
 	LAYOUT_BLOCK_BYTES = 1024 * 1024,
 	LAYOUT_DEPTH = 8,
+	SETTLE_NS = 250 * 1000 * 1000,
 };
 
 void session_evidence_begin(const struct session *s, struct evidence_start *start)
@@ -141,6 +142,18 @@ static int fill_holes(struct session *s, const char *phase, struct err *e)
 	return 0;
 }
 
+/* Reads the whole file, so that the phase after it finds it in the page cache. */
+static int read_through(struct session *s, const char *phase, struct err *e)
+{
+	struct block_job job =
+		range_job(s, &s->params.pattern, ACCESS_READ, 0, s->size_bytes);
+	struct phase_result scratch cleanup(phase_release_p) = { 0 };
+
+	if (run_job(s, &job, phase, "reading ahead", NULL, &scratch, e) != 0)
+		return -1;
+	return must_be_done(&scratch, "reading the file into the page cache", e);
+}
+
 /* ---- the timed job ---- */
 
 static struct block_job timed_job(const struct session *s, const struct phase_spec *spec,
@@ -166,6 +179,15 @@ static struct block_job timed_job(const struct session *s, const struct phase_sp
 	return job;
 }
 
+/*
+ * What came before still echoes: discards of a removed file, the drive's own write-back, the credit
+ * that a throttle gives for a moment of idleness. A moment of rest makes phases independent.
+ */
+static void settle(const struct session *s)
+{
+	clock_sleep_until_ns(s->params.clock, clock_now_ns(s->params.clock) + SETTLE_NS);
+}
+
 static int prepare(struct session *s, const struct phase_spec *spec, struct err *e)
 {
 	uint64_t left_bytes;
@@ -176,8 +198,13 @@ static int prepare(struct session *s, const struct phase_spec *spec, struct err 
 	} else if (spec->access != ACCESS_APPEND && fill_holes(s, spec->name, e) != 0) {
 		return -1;
 	}
-	if (access_defs[spec->access].reads)
+	if (access_defs[spec->access].reads && s->params.warm) {
+		if (read_through(s, spec->name, e) != 0)
+			return -1;
+	} else if (access_defs[spec->access].reads) {
 		probe_drop_cache(s->fd, s->size_bytes, &left_bytes);
+	}
+	settle(s);
 	return 0;
 }
 

@@ -15,7 +15,8 @@ skip() {
 	exit 77
 }
 
-dir=$(mktemp -d)
+# In memory where there is room, so that the flush of the file below costs nothing.
+dir=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d)
 loop=
 group=
 cleanup() {

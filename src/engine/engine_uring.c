@@ -275,6 +275,12 @@ static void uring_close(struct engine *engine)
 
 	if (!u)
 		return;
+	/*
+	 * The kernel takes a ring down in its own time and holds the file until then: space that is
+	 * not free yet, a mount that is busy, a name like .nfs... in place of a removed file.
+	 */
+	if (u->sqe_flags)
+		io_uring_unregister_files(&u->ring);
 	io_uring_queue_exit(&u->ring);
 	free(u);
 }

@@ -181,10 +181,41 @@ static int close_sessions(struct measurement *m, struct err *e)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < m->n_targets; i++)
-		if (session_close(take(m->targets[i].session), rc == 0 ? e : NULL) != 0)
-			rc = -1;
+	for (size_t i = 0; i < m->n_targets; i++) {
+		struct target_run *t = &m->targets[i];
+
+		if (session_close(take(t->session), rc == 0 ? e : NULL) == 0)
+			continue;
+		if (rc == 0)
+			err_wrap(e, "test files stay, clyde clean '%s' may remove them",
+				t->result->target.path);
+		rc = -1;
+	}
 	return rc;
+}
+
+/* That files stay is said as well, in the same line. */
+static void add_left(struct err *e, const struct err *left)
+{
+	struct err first = *e;
+
+	if (left->kind == ERR_NONE)
+		return;
+	if (first.kind == ERR_NONE) {
+		*e = *left;
+		return;
+	}
+	err_set(e, first.kind, 0, "%s; %s", first.msg, left->msg);
+	e->sys = first.sys;
+}
+
+static int refuse(struct measurement *m, struct err *e)
+{
+	struct err left = { 0 };
+
+	close_sessions(m, &left);
+	add_left(e, &left);
+	return err_exit_status(e->kind);
 }
 
 static int end_records(struct measurement *m, const struct err *fatal)
@@ -259,14 +290,13 @@ static void sum_up(const struct measurement *m, struct err *e)
 static int finish(struct measurement *m, int rc, struct err *e)
 {
 	struct err left = { 0 };
-	int closed = close_sessions(m, &left);
 
+	close_sessions(m, &left);
 	live_free(take(m->live));
 	end_records(m, e);
 	if (rc == 0)
 		sum_up(m, e);
-	if (rc == 0 && closed != 0 && e->kind == ERR_NONE)
-		*e = left;
+	add_left(e, &left);
 
 	struct err printing = { 0 };
 	int printed =
@@ -282,10 +312,10 @@ int measure(struct context *ctx, const struct measure_request *request, struct e
 	struct measurement m cleanup(measurement_release) = { .ctx = ctx, .request = request };
 
 	if (measurement_prepare(&m, e) != 0)
-		return err_exit_status(e->kind);
+		return refuse(&m, e);
 	for (size_t i = 0; i < m.n_targets; i++)
 		if (start_record(&m, &m.targets[i], e) != 0)
-			return err_exit_status(e->kind);
+			return refuse(&m, e);
 	m.view.n_samples = request->n_samples;
 	m.hook = (struct progress_hook){ m.live ? show_progress : NULL, &m };
 	measurement_announce(&m);

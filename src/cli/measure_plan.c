@@ -2,6 +2,7 @@
 /* Settling a measurement before it starts. See measure_plan.h. */
 #include "cli/measure_plan.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -278,7 +279,8 @@ static int open_session(struct measurement *m, struct target_run *t, struct err 
 
 	if (session_open(&params, &t->session, e) == 0)
 		return 0;
-	if (e->kind == ERR_IO) /* nothing was measured yet: this target cannot be, here and now */
+	/* Nothing was measured yet: this target cannot be, here and now. A broken one is broken. */
+	if (e->kind == ERR_IO && e->sys != EIO)
 		e->kind = ERR_UNSUPPORTED;
 	return -1;
 }
@@ -452,9 +454,9 @@ static void announce_target(const struct measurement *m, const struct target_run
 	char size[UNITS_TEXT_MAX], direct[80];
 
 	say_target(f, &line);
-	buf_addf(&line, ": %s, %zu phase%s x %u sample%s, %s of %s, %s%s%s, %s\n", q->plan,
+	buf_addf(&line, ": %s, %zu phase%s x %u sample%s, %s %s, %s%s%s, %s\n", q->plan,
 		est.n_phases, est.n_phases == 1 ? "" : "s", q->n_samples,
-		q->n_samples == 1 ? "" : "s", f->kind == TARGET_DIRECTORY ? "a file" : "the first",
+		q->n_samples == 1 ? "" : "s", f->kind == TARGET_DIRECTORY ? "a file of" : "the first",
 		units_bytes_iec(t->size_bytes, size), m->engine->name,
 		m->engine_note[0] ? " with threads for depth, " : "", m->engine_note,
 		direct_text(m, t, direct));

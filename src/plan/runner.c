@@ -261,11 +261,16 @@ static void judge(const struct run *run, const struct pattern_bad *bad, struct p
 	out->status = PHASE_DONE;
 	if (out->error.sys) {
 		out->status = out->n_ops ? PHASE_PARTIAL : PHASE_FAILED;
-		snprintf(out->reason, sizeof(out->reason), "%s of %s at offset %llu: %s",
-			out->error.op, units_bytes_iec(out->error.n_bytes, size),
-			(unsigned long long)out->error.offset_bytes,
-			out->error.sys == ENODATA ? "the file ended early"
-						  : strerrordesc_np(out->error.sys));
+		const char *why = out->error.sys == ENODATA ? "the file ended early"
+							    : strerrordesc_np(out->error.sys);
+
+		if (out->error.n_bytes)
+			snprintf(out->reason, sizeof(out->reason), "%s of %s at offset %llu: %s",
+				out->error.op, units_bytes_iec(out->error.n_bytes, size),
+				(unsigned long long)out->error.offset_bytes, why);
+		else
+			snprintf(out->reason, sizeof(out->reason), "%s of the file: %s",
+				out->error.op, why);
 	} else if (stop > 0) {
 		out->status = out->n_ops ? PHASE_PARTIAL : PHASE_FAILED;
 		snprintf(out->reason, sizeof(out->reason), "interrupted by SIG%s",

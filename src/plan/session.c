@@ -158,10 +158,8 @@ static int open_target(struct session *s, struct err *e)
 	} else {
 		if (settle_direct(s, e) != 0)
 			return -1;
-		if (s->workdir && workdir_remove_file(s->workdir, "data", NULL) != 0 &&
-			s->direct == DIRECT_ON)
-			return err_set(e, ERR_IO, 0, "cannot remove the test file in '%s'",
-				p->target->path);
+		if (s->workdir && workdir_remove_file(s->workdir, "data", e) != 0)
+			return -1;
 	}
 	return 0;
 }

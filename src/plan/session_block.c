@@ -323,6 +323,10 @@ int session_verify(struct session *s, uint32_t sample, struct phase_result *out,
 
 	struct block_job job = range_job(s, &s->params.pattern, ACCESS_READ, 0, s->size_bytes);
 
+	struct evidence_start *start cleanup(free_p) = calloc(1, sizeof(*start));
+
+	if (!start)
+		return err_set(e, ERR_NOMEM, 0, "no memory for a phase");
 	job.check = true;
 	snprintf(out->name, sizeof(out->name), "%s", spec.name);
 	out->sample = sample;
@@ -341,9 +345,10 @@ int session_verify(struct session *s, uint32_t sample, struct phase_result *out,
 		.verify = true,
 	};
 	snprintf(out->settings.engine, sizeof(out->settings.engine), "%s", s->params.engine->name);
-	out->evidence.busiest_cpu_ratio = -1;
+	session_evidence_begin(s, start);
 	if (check_range(s, &job, spec.name, out, e) != 0)
 		return -1;
+	session_evidence_end(s, start, &out->evidence);
 	return phase_make_metrics(out, e);
 }
 

@@ -269,8 +269,11 @@ int workdir_remove(struct workdir *w, struct err *e)
 	if (w->fd < 0)
 		return 0;
 	workdir_empty(w->fd, true, &t);
-	if (t.n_kept == 0)
+	if (t.n_kept == 0) {
+		/* NFS and FUSE rename what is open and removed, and the directory stays full. */
+		close_fd(&w->manifest_fd);
 		workdir_finish(w->parent_fd, w->name, w->fd, &t);
+	}
 	snprintf(where, sizeof(where), "%s/", w->name);
 	if (filework_tree_error(&t, where, e) != 0)
 		return -1;

@@ -88,7 +88,9 @@ static void keep_for(struct workdir_leftover *row, const struct filework_tree *t
 	snprintf(row->reason, sizeof(row->reason), "%.190s", why.msg);
 }
 
-static void remove_it(const struct clean *c, const char *name, int fd, struct workdir_leftover *row)
+/* The lock goes with *manifest_fd: a file that is removed while open is only renamed on NFS. */
+static void remove_it(const struct clean *c, const char *name, int fd, int *manifest_fd,
+	struct workdir_leftover *row)
 {
 	struct filework_tree t = { 0 };
 
@@ -97,8 +99,11 @@ static void remove_it(const struct clean *c, const char *name, int fd, struct wo
 		return;
 	}
 	workdir_empty(fd, true, &t);
-	if (t.n_kept == 0)
+	if (t.n_kept == 0) {
+		if (*manifest_fd >= 0)
+			close(take_fd(manifest_fd));
 		workdir_finish(c->parent_fd, name, fd, &t);
+	}
 	row->removed = t.n_kept == 0;
 	if (!row->removed)
 		keep_for(row, &t);
@@ -153,7 +158,7 @@ static void look_at(const struct clean *c, const char *name, struct workdir_left
 	}
 	if (rc > 0) {
 		if (is_bare(fd) && is_ours(fd))
-			remove_it(c, name, fd, row);
+			remove_it(c, name, fd, &manifest_fd, row);
 		else
 			snprintf(row->reason, sizeof(row->reason),
 				"it has no manifest and is not empty");
@@ -167,7 +172,7 @@ static void look_at(const struct clean *c, const char *name, struct workdir_left
 	if (t.n_kept)
 		keep_for(row, &t);
 	else
-		remove_it(c, name, fd, row);
+		remove_it(c, name, fd, &manifest_fd, row);
 }
 
 static struct workdir_leftover *add_row(

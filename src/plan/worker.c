@@ -529,6 +529,7 @@ int worker_sync(struct worker *w)
 		struct slot whole = { .syncing = true };
 
 		note_error(w, -rc, &whole);
+		w->error.n_bytes = 0; /* of the file, not of a transfer */
 	}
 	return rc;
 }

@@ -218,6 +218,8 @@ uint64_t probe_process_start_ticks(const struct probe_root *root, long pid)
 	if (!p || p[1] != ' ')
 		return 0;
 	p += 2;
+	if (*p == 'Z' || *p == 'X') /* dead, only not waited for yet */
+		return 0;
 	for (int field = FIELD_STATE; field < FIELD_START; field++) {
 		p = strchr(p, ' ');
 		if (!p)

@@ -75,10 +75,18 @@ static void text_spread(const struct phase_row *row, struct buf *out)
 		buf_addf(out, spread_pct < 9.95 ? "±%.1f %%" : "±%.0f %%", spread_pct);
 }
 
+/* "-" where nothing was asked of a device that could be proved. */
+static const char *proof_short(const char *word)
+{
+	if (strcmp(word, "unknown") == 0)
+		return "?";
+	return strcmp(word, "none") == 0 ? "-" : word;
+}
+
 static void text_proof(const struct phase_row *row, struct buf *out)
 {
 	if (row->proof)
-		buf_add(out, strcmp(row->proof, "unknown") == 0 ? "?" : row->proof);
+		buf_add(out, proof_short(row->proof));
 	if (row->proof && strcmp(row->proof, "mixed") == 0 && row->device_ratio >= 0)
 		buf_addf(out, " %.0f %%", row->device_ratio * 100);
 }
@@ -311,13 +319,15 @@ static const char *severity_color(enum severity s)
 
 /* ---- findings ---- */
 
+/* The same sentence about several phases, or about several samples of one. */
 static bool same_finding(const struct finding *a, const struct finding *b)
 {
-	return strcmp(a->check, b->check) == 0 && strcmp(a->phase, b->phase) == 0 &&
-	       a->severity == b->severity;
+	if (strcmp(a->check, b->check) != 0 || a->severity != b->severity)
+		return false;
+	return strcmp(a->phase, b->phase) == 0 || strcmp(a->text, b->text) == 0;
 }
 
-/* Number of samples with the same finding, 0 when an earlier one stands for it already. */
+/* Number of findings that this one speaks for, 0 when an earlier one speaks for it. */
 static size_t count_same(const struct result *r, size_t at)
 {
 	size_t n = 1;
@@ -339,7 +349,7 @@ static void print_finding(
 
 	cells_add_text(&b, f->phase[0] ? f->phase : "run", style->ascii);
 	if (n_same > 1)
-		buf_addf(&b, " (%zu samples)", n_same);
+		buf_addf(&b, " and %zu more", n_same - 1);
 	else if (f->sample > 0)
 		buf_addf(&b, " (sample %u)", f->sample);
 	buf_add(&b, ": ");
@@ -349,7 +359,7 @@ static void print_finding(
 
 enum { N_FINDINGS_SHOWN = 5 };
 
-/* Worst first. Without --verbose, one line for what several samples have in common. */
+/* Worst first. Without --verbose, one line for what several phases have in common. */
 static void print_findings(const struct result *r, const struct report_style *style, FILE *out)
 {
 	size_t n_shown = 0, n_left = 0;

@@ -21,7 +21,8 @@ double verdict_share(uint64_t device_bytes, uint64_t asked_bytes)
 
 const char *proof_name(enum proof p)
 {
-	static const char *const words[] = { "device", "mixed", "cache", "memory", "unknown" };
+	static const char *const words[] = { "device", "mixed", "cache", "memory", "unknown",
+		"none" };
 
 	return (unsigned)p < PROOF_N ? words[p] : "";
 }
@@ -55,6 +56,8 @@ enum proof verdict_proof(
 		return PROOF_MEMORY;
 	}
 	*ret_device_ratio = ratio;
+	if (phase->evidence.asked_read_bytes + phase->evidence.asked_write_bytes == 0)
+		return PROOF_NONE;
 	if (ratio < 0)
 		return PROOF_UNKNOWN;
 	if (ratio >= VERDICT_DEVICE_RATIO)

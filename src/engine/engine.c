@@ -28,6 +28,7 @@ int64_t engine_io(struct engine *engine, const struct io *io)
 {
 	struct io rest = *io;
 	uint32_t n_moved_bytes = 0;
+	int last = 0;
 
 	for (int tries = 0; tries < TRIES_MAX; tries++) {
 		struct io_done done;
@@ -37,6 +38,7 @@ int64_t engine_io(struct engine *engine, const struct io *io)
 			rc = engine->ops->reap(engine, &done, 1, 1, ENGINE_WAIT_FOREVER);
 		if (rc < 0)
 			return rc;
+		last = done.result;
 		if (done.result == -EINTR || done.result == -EAGAIN)
 			continue;
 		if (done.result < 0)
@@ -48,5 +50,5 @@ int64_t engine_io(struct engine *engine, const struct io *io)
 		rest.buffer_offset_bytes += (uint32_t)done.result;
 		rest.n_bytes -= (uint32_t)done.result;
 	}
-	return -EIO;
+	return last < 0 ? last : -EIO;
 }

@@ -51,10 +51,15 @@ static void fault_close(struct engine *engine)
 
 static int fault_open(const struct engine_params *params, struct engine **ret, struct err *e)
 {
-	struct fault_engine *f = calloc(1, sizeof(*f) + params->depth * sizeof(f->slots[0]));
 	struct engine_params inner = *params;
-	struct io_done *held = calloc(params->depth, sizeof(*held));
+	struct fault_engine *f;
+	struct io_done *held;
 
+	if (params->depth > engine_fault.max_depth)
+		return err_set(e, ERR_USAGE, 0, "engine fault has depth %u, %u was asked",
+			engine_fault.max_depth, params->depth);
+	f = calloc(1, sizeof(*f) + params->depth * sizeof(f->slots[0]));
+	held = calloc(params->depth, sizeof(*held));
 	if (!f || !held) {
 		free(f);
 		free(held);
@@ -90,11 +95,12 @@ static const struct fault_cue *find_cue(const struct fault_engine *f, uint64_t n
 	return NULL;
 }
 
-static void flip_byte(const struct fault_engine *f, const struct io *io)
+/* In the middle of the @n_bytes that move. */
+static void flip_byte(const struct fault_engine *f, const struct io *io, uint32_t n_bytes)
 {
 	uint8_t *data = iobuf_slot(f->buffers, io->slot) + io->buffer_offset_bytes;
 
-	data[io->n_bytes / 2] ^= 0x01;
+	data[n_bytes / 2] ^= 0x01;
 }
 
 /* What becomes of a transfer before the inner engine sees it. True: it never does. */
@@ -119,7 +125,7 @@ static bool held_back(struct fault_engine *f, struct io *io, const struct fault_
 		break;
 	case FAULT_WRONG_DATA:
 		if (io->op == IO_WRITE)
-			flip_byte(f, io);
+			flip_byte(f, io, io->n_bytes);
 		return false;
 	case FAULT_SLOW:
 		return false;
@@ -157,7 +163,7 @@ static void finish(struct fault_engine *f, const struct io_done *done)
 	if (!s->cue)
 		return;
 	if (s->cue->kind == FAULT_WRONG_DATA && s->io.op == IO_READ && done->result > 0)
-		flip_byte(f, &s->io);
+		flip_byte(f, &s->io, (uint32_t)done->result);
 	if (s->cue->kind == FAULT_SLOW)
 		clock_sleep_until_ns(f->clock, clock_now_ns(f->clock) + s->cue->value);
 }

@@ -48,6 +48,9 @@ static int mmap_open(const struct engine_params *params, struct engine **ret, st
 	if (params->depth > engine_mmap.max_depth)
 		return err_set(
 			e, ERR_USAGE, 0, "engine mmap has depth 1, %u was asked", params->depth);
+	if (params->file_bytes == 0)
+		return err_set(e, ERR_USAGE, 0,
+			"engine mmap cannot map an empty file; use --engine sync or uring");
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return err_set(e, ERR_NOMEM, 0, "no memory for engine mmap");
@@ -69,10 +72,12 @@ static int mmap_submit(struct engine *engine, const struct io *ios, uint32_t n)
 {
 	struct mmap_engine *m = (struct mmap_engine *)engine;
 
+	if (n == 0)
+		return 0;
 	if (n > 1 || m->queued)
 		return -EBUSY;
 	m->io = ios[0];
-	m->queued = n == 1;
+	m->queued = true;
 	return 0;
 }
 

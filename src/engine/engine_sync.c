@@ -49,10 +49,12 @@ static int sync_submit(struct engine *engine, const struct io *ios, uint32_t n)
 {
 	struct sync_engine *s = (struct sync_engine *)engine;
 
+	if (n == 0)
+		return 0;
 	if (n > 1 || s->queued)
 		return -EBUSY;
 	s->io = ios[0];
-	s->queued = n == 1;
+	s->queued = true;
 	return 0;
 }
 

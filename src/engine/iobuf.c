@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * One anonymous mapping per worker; see iobuf.h. Where it is large enough it lies on huge pages: the
- * kernel then handles a registered slot as one piece instead of one per 4 KiB.
- * Source: madvise(2), MADV_HUGEPAGE.
+ * One anonymous mapping per worker; see iobuf.h. Where it is large enough it lies on huge pages:
+ * the kernel then handles a registered slot as one piece instead of one per 4 KiB. Source:
+ * madvise(2), MADV_HUGEPAGE.
  */
 #include "engine/iobuf.h"
 
@@ -19,7 +19,7 @@ enum {
 	HUGE_FROM_BYTES = 128 * 1024, /* below it, a huge page per worker would be waste */
 };
 
-/* The mapping, at *ret_map of *ret_map_bytes, and the aligned place in it to use; NULL: no memory. */
+/* The mapping, in *ret_map, and the aligned place in it to use; NULL: no memory. */
 static uint8_t *map_buffers(size_t n_bytes, void **ret_map, size_t *ret_map_bytes)
 {
 	bool huge = n_bytes >= HUGE_FROM_BYTES;
@@ -35,7 +35,7 @@ static uint8_t *map_buffers(size_t n_bytes, void **ret_map, size_t *ret_map_byte
 	*ret_map = base;
 	*ret_map_bytes = map_bytes;
 	if (huge) {
-		base += (size_t)-(uintptr_t)base % HUGE_BYTES;
+		base += (HUGE_BYTES - (uintptr_t)base % HUGE_BYTES) % HUGE_BYTES;
 		madvise(base, map_bytes - HUGE_BYTES, MADV_HUGEPAGE); /* refused: small pages do */
 	}
 	return base;
@@ -62,8 +62,8 @@ int iobuf_new(uint32_t n_slots, size_t slot_bytes, struct iobuf **ret, struct er
 	base = map_buffers(n_bytes, &map, &map_bytes);
 	if (!base) {
 		free(b);
-		return err_set(e, ERR_NOMEM, 0, "no memory for %u buffers of %zu bytes",
-			n_slots, slot_bytes);
+		return err_set(e, ERR_NOMEM, 0, "no memory for %u buffers of %zu bytes", n_slots,
+			slot_bytes);
 	}
 	memset(base, 0x55, n_bytes); /* touched now, not inside the clock */
 	*b = (struct iobuf){

@@ -456,7 +456,8 @@ static void announce_target(const struct measurement *m, const struct target_run
 	say_target(f, &line);
 	buf_addf(&line, ": %s, %zu phase%s x %u sample%s, %s %s, %s%s%s, %s\n", q->plan,
 		est.n_phases, est.n_phases == 1 ? "" : "s", q->n_samples,
-		q->n_samples == 1 ? "" : "s", f->kind == TARGET_DIRECTORY ? "a file of" : "the first",
+		q->n_samples == 1 ? "" : "s",
+		f->kind == TARGET_DIRECTORY ? "a file of" : "the first",
 		units_bytes_iec(t->size_bytes, size), m->engine->name,
 		m->engine_note[0] ? " with threads for depth, " : "", m->engine_note,
 		direct_text(m, t, direct));

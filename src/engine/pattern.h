@@ -26,7 +26,7 @@ struct pattern {
 	uint32_t compress_pct; /* 0..100 */
 	uint64_t seed;
 	bool stamps;         /* --verify */
-	uint32_t unit_bytes; /* 512..4096, divides the block; 512 is the smallest with stamps */
+	uint32_t unit_bytes; /* 512..4096, a multiple of 8, divides the block */
 };
 
 /**

@@ -175,16 +175,23 @@ struct phase_set {
 	size_t n;
 };
 
+static bool has_phase(const struct phase_set *set, const char *name)
+{
+	for (size_t i = 0; i < set->n; i++)
+		if (strcmp(set->specs[i].name, name) == 0)
+			return true;
+	return false;
+}
+
 static int add_phase(struct phase_set *set, const struct phase_spec *spec, struct err *e)
 {
 	if (set->n == MEASURE_N_PHASES_MAX)
 		return err_set(
 			e, ERR_USAGE, 0, "more than %d phases in one run", MEASURE_N_PHASES_MAX);
-	for (size_t i = 0; i < set->n; i++)
-		if (strcmp(set->specs[i].name, spec->name) == 0)
-			return err_set(e, ERR_USAGE, 0,
-				"phase '%s' is there twice; give each custom phase other settings",
-				spec->name);
+	if (has_phase(set, spec->name))
+		return err_set(e, ERR_USAGE, 0,
+			"phase '%s' is there twice; give each custom phase other settings",
+			spec->name);
 	set->specs[set->n++] = *spec;
 	return 0;
 }
@@ -242,6 +249,9 @@ static int add_plan(
 		if (!picked(&a->phases, &plan->phases[i], used))
 			continue;
 		apply_load(&a->load, &spec);
+		/* With one depth for all, what differed in depth alone is one phase. */
+		if (has_phase(set, spec.name))
+			continue;
 		if (add_phase(set, &spec, e) != 0)
 			return -1;
 	}

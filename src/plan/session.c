@@ -258,10 +258,10 @@ int session_check(const struct session *s, const struct phase_spec *spec, struct
 		n_needed *= 2; /* a block must not be in flight twice */
 	if (n_blocks < n_needed)
 		return err_set(e, ERR_USAGE, 0,
-			"--size: %s holds %llu blocks of %s, fewer than the %llu in flight in %s; raise "
-			"--size or lower --depth",
-			units_bytes_iec(s->size_bytes, other), (unsigned long long)n_blocks, block,
-			(unsigned long long)n_needed, spec->name);
+			"--size: %s holds %llu block%s of %s, fewer than the %llu in flight in %s; raise "
+			"--size, or lower --depth or --block",
+			units_bytes_iec(s->size_bytes, other), (unsigned long long)n_blocks,
+			n_blocks == 1 ? "" : "s", block, (unsigned long long)n_needed, spec->name);
 	return 0;
 }
 

@@ -20,6 +20,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -334,7 +335,7 @@ static const struct fuse_opt options[] = {
 	{ "keep_cache", offsetof(struct faultfs, keep_cache), 1 },
 	{ "writeback", offsetof(struct faultfs, writeback), 1 },
 	{ "hard_remove", offsetof(struct faultfs, hard_remove), 1 },
-	FUSE_OPT_KEY("rule=", KEY_RULE),
+	{ "rule=", UINT_MAX, KEY_RULE }, /* FUSE_OPT_KEY() warns with clang */
 	FUSE_OPT_END,
 };
 

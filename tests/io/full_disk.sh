@@ -31,7 +31,7 @@ grep -q -- --size "$scratch/err" && ok "no space for the file: names the option"
 	fail "no space: $(cat "$scratch/err")"
 expect "no space for the file: nothing left" 0 "$(leftovers "$mount")"
 
-mount -o remount,ro "$mount"
+mount -o remount,ro "$mount" || fail "the mount is still busy after the run"
 "$clyde" run "$mount" >"$scratch/out" 2>"$scratch/err"
 expect "read-only: exit status" 4 $?
 expect "read-only: one line" 1 "$(wc -l <"$scratch/err")"

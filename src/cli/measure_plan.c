@@ -419,7 +419,7 @@ static void say_target(const struct target_facts *f, struct buf *line)
 		return;
 	}
 	buf_add(line, " (");
-	buf_add_escaped(line, f->fs_type);
+	buf_add_escaped(line, f->fs_type[0] ? f->fs_type : "unknown file system");
 	for (unsigned i = 0; i < f->n_disks; i++) {
 		buf_add(line, i ? ", " : " on ");
 		buf_add_escaped(line, f->disks[i].name);

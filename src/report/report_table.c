@@ -341,15 +341,34 @@ static size_t count_same(const struct result *r, size_t at)
 	return n;
 }
 
-static void print_finding(
-	const struct finding *f, size_t n_same, const struct report_style *style, FILE *out)
+/* Whether all that finding @at speaks for is about its own phase. */
+static bool one_phase(const struct result *r, size_t at)
 {
+	for (size_t i = at; i < r->n_findings; i++)
+		if (same_finding(&r->findings[i], &r->findings[at]) &&
+			strcmp(r->findings[i].phase, r->findings[at].phase) != 0)
+			return false;
+	return true;
+}
+
+static void add_others(struct buf *b, size_t n_same, bool samples)
+{
+	if (samples)
+		buf_addf(b, " (%zu samples)", n_same);
+	else
+		buf_addf(b, " and %zu more", n_same - 1);
+}
+
+static void print_finding(const struct result *r, size_t at, size_t n_same,
+	const struct report_style *style, FILE *out)
+{
+	const struct finding *f = &r->findings[at];
 	const char *color = style->color ? severity_color(f->severity) : NULL;
 	cleanup(buf_release_p) struct buf b = { 0 };
 
 	cells_add_text(&b, f->phase[0] ? f->phase : "run", style->ascii);
 	if (n_same > 1)
-		buf_addf(&b, " and %zu more", n_same - 1);
+		add_others(&b, n_same, one_phase(r, at));
 	else if (f->sample > 0)
 		buf_addf(&b, " (sample %u)", f->sample);
 	buf_add(&b, ": ");
@@ -376,7 +395,7 @@ static void print_findings(const struct result *r, const struct report_style *st
 				n_left++;
 				continue;
 			}
-			print_finding(&r->findings[i], n_same, style, out);
+			print_finding(r, i, n_same, style, out);
 			n_shown++;
 		}
 	if (n_left > 0)

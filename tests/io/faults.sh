@@ -107,30 +107,35 @@ refused() {
 
 # ---- errors ----
 
-broken "EIO on read" 1 "rand_read_qd1: read of 4 KiB at offset [0-9]+: Input/output error" \
+# ends: a broken run that the error ends, however slow the machine is
+ends() {
+	broken "$@" --time 1min
+}
+
+ends "EIO on read" 1 "rand_read_qd1: read of 4 KiB at offset [0-9]+: Input/output error" \
 	rule=read:name=data:after=20:errno=EIO --phase rand_read_qd1
 phase '.status == "partial" and .error.op == "read" and .n_ops == 20'
-broken "EIO on read, synchronous" 1 "read of 4 KiB at offset [0-9]+: Input/output error" \
+ends "EIO on read, synchronous" 1 "read of 4 KiB at offset [0-9]+: Input/output error" \
 	rule=read:name=data:after=20:errno=EIO --phase rand_read_qd1 --engine sync
 phase '.n_ops == 20'
-broken "a bad sector" 1 "seq_read: read of 1 MiB at offset 4194304: Input/output error" \
+ends "a bad sector" 1 "seq_read: read of 1 MiB at offset 4194304: Input/output error" \
 	rule=read:name=data:at=4200000:errno=EIO --phase seq_read
 phase '.error.offset_bytes == 4194304'
-broken "EIO on the first read" 1 "read of 4 KiB at offset [0-9]+: Input/output error" \
+ends "EIO on the first read" 1 "read of 4 KiB at offset [0-9]+: Input/output error" \
 	rule=read:name=data:errno=EIO --phase rand_read_qd1
 phase '.status == "failed"'
-broken "EIO on write" 1 "rand_write_qd32: write of 4 KiB at offset [0-9]+: Input/output error" \
+ends "EIO on write" 1 "rand_write_qd32: write of 4 KiB at offset [0-9]+: Input/output error" \
 	rule=write:name=data:after=40:errno=EIO --phase rand_write_qd32
-broken "EIO on laying out" 1 "laying out the test file: write of 1 MiB at offset [0-9]+: Input/output error" \
+ends "EIO on laying out" 1 "laying out the test file: write of 1 MiB at offset [0-9]+: Input/output error" \
 	rule=write:name=data:nth=5:errno=EIO --phase rand_read_qd1
-broken "ENOSPC" 1 "write of 4 KiB at offset [0-9]+: No space left on device" \
+ends "ENOSPC" 1 "write of 4 KiB at offset [0-9]+: No space left on device" \
 	rule=write:name=data:after=40:errno=ENOSPC --phase rand_write_qd32
 broken "fdatasync fails at the end" 1 "rand_write_qd32: fdatasync of the file: Input/output error" \
 	rule=fsync:name=data:nth=2:errno=EIO --phase rand_write_qd32
-broken "fdatasync fails in the middle" 1 "sync_write: fdatasync of 4 KiB at offset 81920: Input/output error" \
+ends "fdatasync fails in the middle" 1 "sync_write: fdatasync of 4 KiB at offset 81920: Input/output error" \
 	rule=fsync:name=append:after=20:errno=EIO --phase sync_write
 phase '.n_ops == 20'
-broken "ENOSPC for small files" 1 "file_create_seq: create of '.*': No space left on device" \
+ends "ENOSPC for small files" 1 "file_create_seq: create of '.*': No space left on device" \
 	rule=create:after=100:errno=ENOSPC --phase file_create_seq
 broken "what was measured before stays" 1 "rand_write_qd32: write .* what was measured before is kept" \
 	rule=write:name=data:after=40:errno=EIO --phase rand_read_qd1 --phase rand_write_qd32
@@ -165,17 +170,17 @@ broken "a flipped byte on the way down" 3 "verification failed at offset 1572864
 	rule=write:name=data:nth=3:corrupt --phase rand_read_qd1 --engine sync --verify
 broken "a flipped byte on the way up" 3 \
 	"rand_read_qd1: verification failed at offset [0-9]+: the block holds garbage" \
-	rule=read:name=data:nth=20:corrupt --phase rand_read_qd1 --verify
+	rule=read:name=data:nth=20:corrupt --phase rand_read_qd1 --verify --time 500ms
 phase '.n_bad_units == 1'
 broken "zeros" 3 "verification failed at offset [0-9]+: the block holds zeros" \
-	rule=read:name=data:nth=20:zeros --phase rand_read_qd1 --verify
+	rule=read:name=data:nth=20:zeros --phase rand_read_qd1 --verify --time 500ms
 phase '.n_bad_units == 1'
 broken "a write in the wrong place" 3 \
 	"verification failed at offset [0-9]+: the block holds data of another offset, [0-9]+" \
 	rule=write:name=data:nth=5:misplace=8192 --phase rand_read_qd1 --verify
 broken "lost writes" 3 \
 	"verify: verification failed at offset [0-9]+: the block holds an older generation, [0-9]+ where [0-9]+ was written" \
-	rule=write:name=data:after=60:lose --phase rand_write_qd32 --verify
+	rule=write:name=data:after=60:lose --phase rand_write_qd32 --verify --time 500ms
 broken "a flipped byte in an appended file" 3 \
 	"sync_write: verification failed at offset 16384: the block holds garbage" \
 	rule=write:name=append:nth=5:corrupt --phase sync_write --verify

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/units.h"
@@ -196,6 +197,24 @@ static int add_phase(struct phase_set *set, const struct phase_spec *spec, struc
 	return 0;
 }
 
+static bool is_custom_key(const char *key)
+{
+	for (const struct opt *o = custom_opts; opt_is_option(o); o++)
+		if (strcmp(o->name, key) == 0)
+			return true;
+	return false;
+}
+
+static int unknown_key(const char *key, struct err *e)
+{
+	struct buf keys cleanup(buf_release_p) = { 0 };
+
+	for (const struct opt *o = custom_opts; opt_is_option(o); o++)
+		buf_addf(&keys, "%s%s", o == custom_opts ? "" : ", ", o->name);
+	return err_set(e, ERR_USAGE, 0, "--custom: there is no key '%s'; keys are %s", key,
+		buf_text(&keys));
+}
+
 /* "rw=randread,block=16k,..." */
 static int add_custom(
 	struct phase_set *set, const char *text, const struct load_args *base, struct err *e)
@@ -216,6 +235,8 @@ static int add_custom(
 				"--custom: '%s' is not KEY=VALUE; example: rw=randread,block=16k,depth=64",
 				key);
 		*value++ = '\0';
+		if (!is_custom_key(key))
+			return unknown_key(key, e);
 		if (opt_set(&table, key, value, e) != 0)
 			return err_wrap(e, "--custom");
 	}

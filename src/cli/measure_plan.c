@@ -245,6 +245,10 @@ static int choose_size(const struct measurement *m, struct target_run *t, struct
 				units_bytes_iec(t->size_bytes, want), facts->path,
 				units_bytes_iec(facts->size_bytes, has));
 	}
+	if (t->size_bytes < UNIT_BYTES_MIN)
+		return err_set(e, ERR_USAGE, 0,
+			"'%s' holds %s: less than the smallest block of %d B", facts->path,
+			units_bytes_iec(t->size_bytes, has), UNIT_BYTES_MIN);
 	t->size_bytes = whole_blocks(q, t->size_bytes);
 	return session_set_size(t->session, t->size_bytes, e);
 }

@@ -230,6 +230,27 @@ uint32_t session_threads(const struct session *s, const struct phase_spec *spec)
 	return spread ? spec->n_threads * spec->depth : spec->n_threads;
 }
 
+/* Everything in flight must have a block of its own; with stamps, of this pass and the last. */
+static int check_size(const struct session *s, const struct phase_spec *spec, struct err *e)
+{
+	bool grows = s->params.target->kind == TARGET_DIRECTORY;
+	uint64_t n_blocks = s->size_bytes / spec->block_bytes;
+	uint64_t n_needed = (uint64_t)session_depth(s, spec) * session_threads(s, spec);
+	char block[UNITS_TEXT_MAX], size[UNITS_TEXT_MAX];
+
+	if (s->params.pattern.stamps)
+		n_needed *= 2;
+	if (n_blocks >= n_needed)
+		return 0;
+	return err_set(e, ERR_USAGE, 0,
+		"%s%s%s: %s holds %llu block%s of %s, fewer than the %llu in flight in %s; %slower --depth "
+		"or --block",
+		grows ? "--size" : "'", grows ? "" : s->params.target->path, grows ? "" : "'",
+		units_bytes_iec(s->size_bytes, size), (unsigned long long)n_blocks,
+		n_blocks == 1 ? "" : "s", units_bytes_iec(spec->block_bytes, block),
+		(unsigned long long)n_needed, spec->name, grows ? "raise --size, or " : "");
+}
+
 int session_check(const struct session *s, const struct phase_spec *spec, struct err *e)
 {
 	char block[UNITS_TEXT_MAX], other[UNITS_TEXT_MAX];
@@ -250,19 +271,7 @@ int session_check(const struct session *s, const struct phase_spec *spec, struct
 		return err_set(e, ERR_USAGE, 0,
 			"--threads: appending to one file takes one worker, not %u",
 			spec->n_threads);
-
-	uint64_t n_blocks = s->size_bytes / spec->block_bytes;
-	uint64_t n_needed = (uint64_t)session_depth(s, spec) * session_threads(s, spec);
-
-	if (s->params.pattern.stamps)
-		n_needed *= 2; /* a block must not be in flight twice */
-	if (n_blocks < n_needed)
-		return err_set(e, ERR_USAGE, 0,
-			"--size: %s holds %llu block%s of %s, fewer than the %llu in flight in %s; raise "
-			"--size, or lower --depth or --block",
-			units_bytes_iec(s->size_bytes, other), (unsigned long long)n_blocks,
-			n_blocks == 1 ? "" : "s", block, (unsigned long long)n_needed, spec->name);
-	return 0;
+	return check_size(s, spec, e);
 }
 
 static void fill_settings(

@@ -444,50 +444,79 @@ static void nap_until(struct worker *w, uint64_t now_ns, uint64_t due_ns)
  * At a rate: transfer k is due at start + k / rate, whether or not the one before has ended, and
  * its latency counts from then, so a stall is seen by everything it delays.
  */
+struct schedule {
+	double first_ns; /* of this worker, after the start; the workers take turns */
+	double step_ns;
+	uint64_t n_due;
+	uint64_t due_ns; /* the next one */
+};
+
+static void next_due(struct schedule *d, uint64_t start_ns)
+{
+	d->due_ns = start_ns + (uint64_t)(d->first_ns + d->step_ns * (double)d->n_due);
+	d->n_due++;
+}
+
+static bool may_start(const struct worker_loop *l)
+{
+	return !l->ending && l->n_free && l->n_left;
+}
+
+static void start_due(struct worker *w, struct schedule *d, uint64_t now_ns)
+{
+	struct worker_loop *l = w->loop;
+
+	while (may_start(l) && d->due_ns <= now_ns) {
+		start_transfer(w, l->free_slots[--l->n_free], d->due_ns);
+		next_due(d, w->start_ns);
+	}
+}
+
+/* Waits for completions, but not past the next due time when one could start then. */
+static bool collect_due(struct worker *w, const struct schedule *d, uint64_t *now_ns)
+{
+	struct worker_loop *l = w->loop;
+	int n = collect(w, 1, may_start(l) ? d->due_ns - *now_ns : ENGINE_WAIT_FOREVER);
+
+	if (n < 0)
+		return false;
+	*now_ns = clock_now_ns(w->job->clock);
+	if (n)
+		w->end_ns = *now_ns;
+	for (int i = 0; i < n; i++)
+		if (finish_transfer(w, &l->done[i], *now_ns))
+			l->free_slots[l->n_free++] = l->done[i].slot;
+	publish(w);
+	return true;
+}
+
 static void run_open(struct worker *w)
 {
 	struct worker_loop *l = w->loop;
 	double step_ns = 1e9 * w->job->n_threads / (double)w->job->rate_iops;
-	double first_ns = step_ns * w->index / w->job->n_threads;
-	uint64_t n_due = 0;
-	uint64_t due_ns = w->start_ns + (uint64_t)first_ns;
+	struct schedule d = { .first_ns = step_ns * w->index / w->job->n_threads,
+		.step_ns = step_ns };
 	uint64_t now_ns = w->start_ns;
 
 	w->end_ns = now_ns;
+	next_due(&d, w->start_ns);
 	for (;;) {
 		look_at_the_end(w, now_ns);
-		while (!l->ending && l->n_free && l->n_left && due_ns <= now_ns) {
-			start_transfer(w, l->free_slots[--l->n_free], due_ns);
-			n_due++;
-			due_ns = w->start_ns + (uint64_t)(first_ns + step_ns * (double)n_due);
-		}
+		start_due(w, &d, now_ns);
 		if (!submit_queued(w))
-			break;
-		if (!l->n_in_flight) {
-			if (l->ending) {
-				if (now_ns >= l->deadline_ns && w->end_ns < l->deadline_ns)
-					w->end_ns =
-						l->deadline_ns; /* idle until then is time too */
-				break;
-			}
-			nap_until(w, now_ns, due_ns < l->deadline_ns ? due_ns : l->deadline_ns);
-			now_ns = clock_now_ns(w->job->clock);
+			return;
+		if (l->n_in_flight) {
+			if (!collect_due(w, &d, &now_ns))
+				return;
 			continue;
 		}
-
-		bool may_start = !l->ending && l->n_free && l->n_left;
-		int n = collect(w, 1, may_start ? due_ns - now_ns : ENGINE_WAIT_FOREVER);
-
-		if (n < 0)
+		if (l->ending)
 			break;
+		nap_until(w, now_ns, d.due_ns < l->deadline_ns ? d.due_ns : l->deadline_ns);
 		now_ns = clock_now_ns(w->job->clock);
-		if (n)
-			w->end_ns = now_ns;
-		for (int i = 0; i < n; i++)
-			if (finish_transfer(w, &l->done[i], now_ns))
-				l->free_slots[l->n_free++] = l->done[i].slot;
-		publish(w);
 	}
+	if (now_ns >= l->deadline_ns && w->end_ns < l->deadline_ns)
+		w->end_ns = l->deadline_ns; /* idle until then is time too */
 }
 
 static double thread_cpu_s(void)

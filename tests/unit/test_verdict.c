@@ -411,7 +411,8 @@ static void proof_is_one_word_for_a_figure(void **state)
 		{ 0, 1000, 9999, 0, true, FS_LOCAL, PROOF_CACHE, 0 },
 		{ 700, 300, 0, 600, true, FS_LOCAL, PROOF_MIXED, 0.3 },
 		{ 1000, 0, 1000, 0, false, FS_LOCAL, PROOF_UNKNOWN, -1 },
-		{ 0, 0, 1000, 0, true, FS_LOCAL, PROOF_UNKNOWN, -1 },
+		{ 0, 0, 1000, 0, true, FS_LOCAL, PROOF_NONE, -1 },
+		{ 0, 0, 1000, 0, false, FS_NETWORK, PROOF_NONE, -1 },
 		{ 1000, 0, 1000, 0, true, FS_MEMORY, PROOF_MEMORY, -1 },
 		{ 1000, 0, 0, 0, false, FS_NETWORK, PROOF_UNKNOWN, -1 },
 	};
@@ -432,6 +433,7 @@ static void proof_is_one_word_for_a_figure(void **state)
 	}
 	assert_string_equal(proof_name(PROOF_CACHE), "cache");
 	assert_string_equal(proof_name(PROOF_UNKNOWN), "unknown");
+	assert_string_equal(proof_name(PROOF_NONE), "none");
 }
 
 int main(void)

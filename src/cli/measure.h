@@ -39,7 +39,7 @@ struct measure_request {
 	uint64_t file_bytes;
 	bool force; /* a depth that the engine cannot give is lowered, not refused */
 	bool pin;
-	bool warm;                  /* of struct session_params */
+	bool warm; /* of struct session_params */
 	bool allow_memory;
 	const char *write_device; /* name or serial of the device that may be written; NULL: none */
 	const char *label;

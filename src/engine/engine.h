@@ -39,8 +39,8 @@ struct io {
 	uint64_t offset_bytes;
 	uint32_t n_bytes;
 	uint32_t buffer_offset_bytes; /* of a continued short transfer; else 0 */
-	uint16_t slot;                /* 0..depth-1; at most one transfer in flight per slot */
-	uint8_t op;                   /* enum io_op */
+	uint16_t slot;		      /* 0..depth-1; at most one transfer in flight per slot */
+	uint8_t op;		      /* enum io_op */
 };
 
 /* One transfer ended: bytes moved (maybe fewer than asked; 0 at the end of a file), or -errno. */
@@ -50,32 +50,33 @@ struct io_done {
 };
 
 enum engine_flag {
-	ENGINE_IOPOLL = 1u << 0,     /* uring: poll for completions (needs direct and poll queues) */
-	ENGINE_SQPOLL = 1u << 1,     /* uring: a kernel thread submits */
-	ENGINE_NO_FIXED = 1u << 2,   /* uring: do not register buffers and the file */
-	ENGINE_READ_ONLY = 1u << 3,  /* mmap: the file was opened for reading */
+	ENGINE_IOPOLL = 1u << 0,    /* uring: poll for completions (needs direct and poll queues) */
+	ENGINE_SQPOLL = 1u << 1,    /* uring: a kernel thread submits */
+	ENGINE_NO_FIXED = 1u << 2,  /* uring: do not register buffers and the file */
+	ENGINE_READ_ONLY = 1u << 3, /* mmap: the file was opened for reading */
 };
 
 #define ENGINE_WAIT_FOREVER UINT64_MAX
 
 struct engine_params {
-	int fd;                      /* open file; borrowed */
-	uint64_t file_bytes;         /* size of the file or device, for mmap; 0: not known */
-	uint32_t depth;              /* 1..ops->max_depth, transfers in flight at most */
+	int fd;			     /* open file; borrowed */
+	uint64_t file_bytes;	     /* size of the file or device, for mmap; 0: not known */
+	uint32_t depth;		     /* 1..ops->max_depth, transfers in flight at most */
 	const struct iobuf *buffers; /* at least depth slots; borrowed */
-	unsigned flags;              /* enum engine_flag */
+	unsigned flags;		     /* enum engine_flag */
 	const struct clock *clock;   /* null and fault pace themselves by it; NULL: the real one */
-	const void *script;          /* null: struct null_script; fault: struct fault_script */
+	const void *script;	     /* null: struct null_script; fault: struct fault_script */
 };
 
 struct engine_ops {
 	const char *name;    /* what a person types */
 	const char *summary; /* one line for clyde engines */
 	uint32_t max_depth;  /* 1 for engines that wait for each transfer */
-	bool for_tests;      /* not offered to a person */
-	bool maps_file;      /* the file must have its full size before open() */
+	bool for_tests;	     /* not offered to a person */
+	bool maps_file;	     /* the file must have its full size before open() */
 
-	/* 0: works here; 1: does not, the reason is in *e (kind ERR_UNSUPPORTED). No side effects. */
+	/* 0: works here; 1: does not, the reason is in *e (kind ERR_UNSUPPORTED). No side effects.
+	 */
 	int (*probe)(struct err *e);
 	/* 0 and an engine; -1 and *e. ERR_USAGE if the depth is above max_depth. */
 	int (*open)(const struct engine_params *params, struct engine **ret, struct err *e);
@@ -133,22 +134,22 @@ DEFINE_CLEANUP(struct engine *, engine_close)
 
 struct null_script {
 	const uint64_t *latencies_ns; /* [n_latencies] used in turn, again and again */
-	uint32_t n_latencies;         /* 0: everything ends at once */
+	uint32_t n_latencies;	      /* 0: everything ends at once */
 };
 
 /* ---- fault: another engine, failing on cue ---- */
 
 enum fault_kind {
-	FAULT_ERRNO,      /* the transfer ends with -value (EIO, ENOSPC, EINTR, EAGAIN, ...) */
-	FAULT_SHORT,      /* only value bytes are asked of the inner engine */
+	FAULT_ERRNO,	  /* the transfer ends with -value (EIO, ENOSPC, EINTR, EAGAIN, ...) */
+	FAULT_SHORT,	  /* only value bytes are asked of the inner engine */
 	FAULT_WRONG_DATA, /* one byte of the buffer is flipped: after a read, before a write */
-	FAULT_SLOW,       /* value [ns] pass on the clock before it ends */
-	FAULT_LOST,       /* a write is reported done, nothing is written */
+	FAULT_SLOW,	  /* value [ns] pass on the clock before it ends */
+	FAULT_LOST,	  /* a write is reported done, nothing is written */
 };
 
 struct fault_cue {
-	uint64_t nth;         /* counts transfers of this engine from 0 */
-	uint64_t n_times;     /* how many in a row; 0 means 1 */
+	uint64_t nth;	  /* counts transfers of this engine from 0 */
+	uint64_t n_times; /* how many in a row; 0 means 1 */
 	enum fault_kind kind;
 	uint64_t value;
 };

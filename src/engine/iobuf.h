@@ -13,7 +13,7 @@
 struct err;
 
 struct iobuf {
-	uint8_t *base;       /* page aligned */
+	uint8_t *base;	     /* page aligned */
 	size_t stride_bytes; /* between slots; a multiple of the page size */
 	size_t slot_bytes;   /* usable in each slot */
 	uint32_t n_slots;

@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 enum pattern_kind {
-	PATTERN_RANDOM,   /* incompressible */
-	PATTERN_ZEROS,    /* all zero; stamps still stand when asked for */
+	PATTERN_RANDOM,	  /* incompressible */
+	PATTERN_ZEROS,	  /* all zero; stamps still stand when asked for */
 	PATTERN_COMPRESS, /* compress_pct of each unit is zero, the rest random */
 	PATTERN_N_KINDS
 };
@@ -25,7 +25,7 @@ struct pattern {
 	enum pattern_kind kind;
 	uint32_t compress_pct; /* 0..100 */
 	uint64_t seed;
-	bool stamps;         /* --verify */
+	bool stamps;	     /* --verify */
 	uint32_t unit_bytes; /* 512..4096, a multiple of 8, divides the block */
 };
 
@@ -45,10 +45,10 @@ enum pattern_held {
 	PATTERN_HELD_RIGHT,
 	PATTERN_HELD_ZEROS,
 	PATTERN_HELD_OTHER_OFFSET, /* a good stamp of another place */
-	PATTERN_HELD_OLDER,        /* a good stamp of an older generation */
-	PATTERN_HELD_NEWER,        /* a good stamp of a generation never expected yet */
-	PATTERN_HELD_OTHER_RUN,    /* a good stamp with another seed */
-	PATTERN_HELD_GARBAGE,      /* no stamp, or the checksum does not fit */
+	PATTERN_HELD_OLDER,	   /* a good stamp of an older generation */
+	PATTERN_HELD_NEWER,	   /* a good stamp of a generation never expected yet */
+	PATTERN_HELD_OTHER_RUN,	   /* a good stamp with another seed */
+	PATTERN_HELD_GARBAGE,	   /* no stamp, or the checksum does not fit */
 	PATTERN_N_HELD
 };
 
@@ -56,10 +56,10 @@ enum pattern_held {
 const char *pattern_held_text(enum pattern_held held);
 
 struct pattern_bad {
-	uint64_t offset_bytes;        /* of the first bad unit */
+	uint64_t offset_bytes; /* of the first bad unit */
 	enum pattern_held held;
-	uint64_t stamp_offset_bytes;  /* when held is OTHER_OFFSET */
-	uint32_t stamp_generation;    /* when held is OLDER or NEWER */
+	uint64_t stamp_offset_bytes; /* when held is OTHER_OFFSET */
+	uint32_t stamp_generation;   /* when held is OLDER or NEWER */
 	uint32_t expected_generation;
 };
 

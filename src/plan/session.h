@@ -42,7 +42,7 @@ struct session_params {
 	struct pattern pattern; /* kind, compress_pct, seed, stamps, unit_bytes */
 	bool write_device;
 	bool pin;
-	bool warm;              /* reads find the file in the page cache; else it is dropped first */
+	bool warm;	  /* reads find the file in the page cache; else it is dropped first */
 	uint64_t time_ns; /* of a phase that names none; > 0 */
 	uint64_t n_files;
 	uint64_t n_dirs;

@@ -145,8 +145,7 @@ static int fill_holes(struct session *s, const char *phase, struct err *e)
 /* Reads the whole file, so that the phase after it finds it in the page cache. */
 static int read_through(struct session *s, const char *phase, struct err *e)
 {
-	struct block_job job =
-		range_job(s, &s->params.pattern, ACCESS_READ, 0, s->size_bytes);
+	struct block_job job = range_job(s, &s->params.pattern, ACCESS_READ, 0, s->size_bytes);
 	struct phase_result scratch cleanup(phase_release_p) = { 0 };
 
 	if (run_job(s, &job, phase, "reading ahead", NULL, &scratch, e) != 0)

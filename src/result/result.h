@@ -98,7 +98,7 @@ struct phase_settings {
 	enum pattern_word data;
 	uint32_t compress_pct;
 	bool verify;
-	bool warm;             /* the file was read into the page cache first */
+	bool warm; /* the file was read into the page cache first */
 };
 
 /* Proof beside the figure. Differences over the phase. */

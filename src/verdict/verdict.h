@@ -43,14 +43,23 @@ extern const size_t verdict_n_checks;
 int verdict_judge(struct result *r, struct err *e);
 
 /* Where the bytes of a read phase came from, or went to for a write. */
-enum proof { PROOF_DEVICE, PROOF_MIXED, PROOF_CACHE, PROOF_MEMORY, PROOF_UNKNOWN, PROOF_NONE, PROOF_N };
+enum proof {
+	PROOF_DEVICE,
+	PROOF_MIXED,
+	PROOF_CACHE,
+	PROOF_MEMORY,
+	PROOF_UNKNOWN,
+	PROOF_NONE,
+	PROOF_N
+};
 
 /**
  * verdict_proof() - one word for a figure
  * @ret_device_ratio: [1] share of the bytes asked that the device moved, at most 1; -1 unknown
  *
- * >= 0.95: device; < 0.05: cache; between: mixed; no bytes asked (stat, delete): none; no device in sight: unknown (memory on tmpfs).
- * Source: design.md section 1, pitfalls F.3 ("cached read", "not durable").
+ * >= 0.95: device; < 0.05: cache; between: mixed; no bytes asked (stat, delete): none; no device in
+ * sight: unknown (memory on tmpfs). Source: design.md section 1, pitfalls F.3 ("cached read", "not
+ * durable").
  */
 enum proof verdict_proof(
 	const struct result *r, const struct phase_result *phase, double *ret_device_ratio);

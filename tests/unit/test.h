@@ -17,7 +17,7 @@
 	do {                                                                                       \
 		double close_a = (a), close_b = (b);                                               \
 		double close_max = fmax(fabs(close_a), fabs(close_b));                             \
-		if (!(fabs(close_a - close_b) <= (rel) * close_max))                               \
+		if (!(fabs(close_a - close_b) <= (rel)*close_max))                                 \
 			fail_msg("%s = %.17g is not %s = %.17g", #a, close_a, #b, close_b);        \
 	} while (0)
 

@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A mapping of the file; a transfer is a copy out of it or into it. The copy is made by the kernel
- * (process_vm_readv(2) on ourselves): a page that cannot be had, because the file shrank, the disk
- * failed or is full, is then EFAULT of a call and not a SIGBUS that kills the process. The call
- * costs a fraction of a microsecond a transfer, little beside the page faults that mmap is
- * measured for.
+ * A mapping of the file; a transfer is a memcpy out of it or into it.
+ *
+ * A page that cannot be had, because the file shrank, the disk failed or is full, is a SIGBUS in
+ * the middle of the copy. The handler puts memory of nobody in place of the pages that are left of
+ * the transfer, so the copy runs to its end (no longjmp), and the transfer is then EIO and the file
+ * mapped anew. The handler stays installed, since engines of other threads may need it; a SIGBUS
+ * that is not of such a copy ends the process, as without it.
+ *
+ * Why not let the kernel copy (process_vm_readv(2) on ourselves gives EFAULT, no signal): it costs
+ * more CPU than pread(2), 1.0 us beside 0.7 for 4 KiB of the page cache where memcpy takes 0.5
+ * (ext4, Linux 6.18), and the engine would show mapped files slower than they are.
  */
 #include "engine/engine.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -23,21 +31,64 @@ struct mmap_engine {
 	const struct iobuf *buffers;
 	uint8_t *map;
 	size_t n_bytes;
-	pid_t pid;
+	size_t page_bytes;
+	int protection;
 	int fd;
 	bool queued;
+	bool lost; /* the file could not be mapped anew after a fault */
 	struct io io;
+	/* Of the copy under way, for the handler. */
+	uint8_t *copy_start, *copy_end; /* in the mapping */
+	volatile sig_atomic_t faulted;
 };
+
+/*
+ * What this thread copies now; NULL: nothing. A handler learns only an address, so here, and only
+ * here, something outlives a call: of one thread, set around a memcpy.
+ */
+static _Thread_local struct mmap_engine *volatile copying;
+
+/* In the thread that copies. mmap and sigaction are plain system calls: safe in a handler. */
+static void on_sigbus(int signo, siginfo_t *info, void *context)
+{
+	struct sigaction deadly = { .sa_handler = SIG_DFL };
+	struct mmap_engine *m = copying;
+	uint8_t *at = info->si_addr;
+	int errno_before = errno;
+
+	(void)context;
+	if (m && info->si_code > 0 && at >= m->copy_start && at < m->copy_end) {
+		uint8_t *page = at - (uintptr_t)at % m->page_bytes;
+
+		if (mmap(page, (size_t)(m->copy_end - page), PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED) {
+			m->faulted = 1;
+			errno = errno_before;
+			return;
+		}
+	}
+	/* Not ours: the instruction faults again, or the signal that was sent comes again. */
+	sigaction(SIGBUS, &deadly, NULL);
+	if (info->si_code <= 0)
+		raise(signo);
+}
+
+/* A SIGBUS that is blocked kills: it must not be, in the thread that copies. */
+static void catch_sigbus(void)
+{
+	struct sigaction action = { .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO };
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGBUS);
+	sigaction(SIGBUS, &action, NULL);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
 
 static int mmap_probe(struct err *e)
 {
-	char from = 1, to = 0;
-	struct iovec local = { &to, 1 }, remote = { &from, 1 };
-
-	if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1)
-		return 0;
-	err_set(e, ERR_UNSUPPORTED, errno, "a seccomp filter refuses process_vm_readv");
-	return 1;
+	(void)e;
+	return 0;
 }
 
 static int mmap_open(const struct engine_params *params, struct engine **ret, struct err *e)
@@ -58,12 +109,14 @@ static int mmap_open(const struct engine_params *params, struct engine **ret, st
 	m->buffers = params->buffers;
 	m->n_bytes = params->file_bytes;
 	m->fd = params->fd;
-	m->pid = getpid();
+	m->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	m->protection = protection;
 	m->map = mmap(NULL, m->n_bytes, protection, MAP_SHARED, params->fd, 0);
 	if (m->map == MAP_FAILED) {
 		free(m);
 		return err_set(e, ERR_UNSUPPORTED, errno, "cannot map the file");
 	}
+	catch_sigbus();
 	*ret = &m->head;
 	return 0;
 }
@@ -88,28 +141,48 @@ static int flush(const struct mmap_engine *m)
 	return fdatasync(m->fd) != 0 ? -errno : 0;
 }
 
+/* After a fault: the file again in place of what the handler put there. */
+static int64_t map_anew(struct mmap_engine *m)
+{
+	m->faulted = 0;
+	m->lost = mmap(m->map, m->n_bytes, m->protection, MAP_SHARED | MAP_FIXED, m->fd, 0) ==
+		  MAP_FAILED;
+	return -EIO;
+}
+
+static int64_t copy(struct mmap_engine *m, uint8_t *place, uint8_t *data, size_t n_bytes)
+{
+	m->copy_start = place;
+	m->copy_end = place + n_bytes;
+	copying = m;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (m->io.op == IO_READ)
+		memcpy(data, place, n_bytes);
+	else
+		memcpy(place, data, n_bytes);
+	atomic_signal_fence(memory_order_seq_cst);
+	copying = NULL;
+	return m->faulted ? map_anew(m) : (int64_t)n_bytes;
+}
+
 /* Reads end at the end of the mapping; writes beyond it are EFBIG: a mapping does not grow. */
-static int64_t transfer(const struct mmap_engine *m)
+static int64_t transfer(struct mmap_engine *m)
 {
 	const struct io *io = &m->io;
-	struct iovec local, remote;
 	size_t n_bytes = io->n_bytes;
-	ssize_t n;
 
 	if (io->op >= IO_DATASYNC)
 		return flush(m);
+	if (io->op == IO_WRITE && !(m->protection & PROT_WRITE))
+		return -EBADF;
 	if (io->offset_bytes >= m->n_bytes)
 		return io->op == IO_READ ? 0 : -EFBIG;
+	if (m->lost)
+		return -EIO;
 	if (n_bytes > m->n_bytes - io->offset_bytes)
 		n_bytes = m->n_bytes - io->offset_bytes;
-	local.iov_base = iobuf_slot(m->buffers, io->slot) + io->buffer_offset_bytes;
-	remote.iov_base = m->map + io->offset_bytes;
-	local.iov_len = remote.iov_len = n_bytes;
-	n = io->op == IO_READ ? process_vm_readv(m->pid, &local, 1, &remote, 1, 0)
-			      : process_vm_writev(m->pid, &local, 1, &remote, 1, 0);
-	if (n < 0)
-		return errno == EFAULT ? -EIO : -errno;
-	return n;
+	return copy(m, m->map + io->offset_bytes,
+		iobuf_slot(m->buffers, io->slot) + io->buffer_offset_bytes, n_bytes);
 }
 
 static int mmap_reap(struct engine *engine, struct io_done *done, uint32_t n_max, uint32_t n_min,
@@ -136,7 +209,7 @@ static int mmap_sync(struct engine *engine)
 static void mmap_describe(const struct engine *engine, struct buf *out)
 {
 	(void)engine;
-	buf_add(out, "mmap, shared mapping, copied by the kernel");
+	buf_add(out, "mmap, shared mapping, memcpy");
 }
 
 static void mmap_close(struct engine *engine)

@@ -27,6 +27,7 @@ struct fault_engine {
 	struct engine *inner;
 	uint64_t n_submitted;
 	uint32_t depth;
+	uint32_t n_in_flight; /* submitted, not reaped yet */
 	uint32_t n_held;
 	struct io_done *held;	   /* [depth] ended without the inner engine */
 	struct slot_fault slots[]; /* [depth] */
@@ -138,20 +139,25 @@ static int fault_submit(struct engine *engine, const struct io *ios, uint32_t n)
 {
 	struct fault_engine *f = (struct fault_engine *)engine;
 
+	if (n > f->depth - f->n_in_flight)
+		return -EBUSY;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct fault_cue *cue = find_cue(f, f->n_submitted++);
 		struct io io = ios[i];
 
 		if (io.slot >= f->depth)
 			return -EINVAL;
+		f->n_in_flight++;
 		f->slots[io.slot] = (struct slot_fault){ .cue = cue, .io = io };
 		if (cue && held_back(f, &io, cue))
 			continue;
 
 		int rc = f->script.inner->submit(f->inner, &io, 1);
 
-		if (rc < 0)
+		if (rc < 0) {
+			f->n_in_flight--;
 			return rc;
+		}
 	}
 	return 0;
 }
@@ -179,6 +185,7 @@ static int fault_reap(struct engine *engine, struct io_done *done, uint32_t n_ma
 		n++;
 	}
 	f->n_held -= n;
+	f->n_in_flight -= n;
 	memmove(f->held, f->held + n, f->n_held * sizeof(*f->held));
 	if (n == n_max)
 		return (int)n;
@@ -187,7 +194,8 @@ static int fault_reap(struct engine *engine, struct io_done *done, uint32_t n_ma
 		f->inner, done + n, n_max - n, n_min > n ? n_min - n : 0, timeout_ns);
 
 	if (rc < 0)
-		return rc;
+		return n ? (int)n : rc;
+	f->n_in_flight -= (uint32_t)rc;
 	for (int i = 0; i < rc; i++)
 		finish(f, &done[n + (uint32_t)i]);
 	return (int)n + rc;

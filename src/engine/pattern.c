@@ -61,8 +61,9 @@ static size_t random_bytes(const struct pattern *p)
 
 static uint64_t checksum(const struct pattern_stamp *s, const uint8_t *unit, size_t unit_bytes)
 {
-	uint64_t fields = rng_mix(s->magic ^ rng_mix(s->offset_bytes ^ rng_mix(s->seed))) ^
-			  ((uint64_t)s->generation << 32) ^ s->unit_bytes;
+	uint64_t place = le64toh(s->offset_bytes) ^ rng_mix(le64toh(s->seed));
+	uint64_t fields = rng_mix(le64toh(s->magic) ^ rng_mix(place)) ^
+			  ((uint64_t)le32toh(s->generation) << 32) ^ le32toh(s->unit_bytes);
 
 	return XXH3_64bits_withSeed(unit + sizeof(*s), unit_bytes - sizeof(*s), fields);
 }

@@ -428,6 +428,29 @@ static void units_expected_at_their_own_generations(void **state)
 	assert_int_equal(bad.held, PATTERN_HELD_OLDER);
 }
 
+static void older_and_newer_are_told_for_every_pair(void **state)
+{
+	static const uint32_t values[] = { 1, 2, 3, 7, 255, 256, 1u << 31, UINT32_MAX };
+	enum { N = sizeof(values) / sizeof(values[0]) };
+	struct pattern p = stamped(512);
+	uint8_t *bytes cleanup(free_p) = get_bytes(512);
+
+	(void)state;
+	for (size_t i = 0; i < N; i++)
+		for (size_t j = 0; j < N; j++) {
+			struct pattern_bad bad = { 0 };
+
+			pattern_fill(&p, bytes, 512, BASE, values[i]);
+			assert_int_equal(
+				pattern_check(&p, bytes, 512, BASE, &values[j], &bad), i != j);
+			if (i == j)
+				continue;
+			assert_int_equal(bad.held, i < j ? PATTERN_HELD_OLDER : PATTERN_HELD_NEWER);
+			assert_int_equal(bad.stamp_generation, values[i]);
+			assert_int_equal(bad.expected_generation, values[j]);
+		}
+}
+
 static void units_never_written_are_not_checked(void **state)
 {
 	struct pattern p = stamped(UNIT);
@@ -470,6 +493,7 @@ int main(void)
 		cmocka_unit_test(a_torn_unit_is_garbage),
 		cmocka_unit_test(bad_units_are_counted_and_the_first_is_told),
 		cmocka_unit_test(units_expected_at_their_own_generations),
+		cmocka_unit_test(older_and_newer_are_told_for_every_pair),
 		cmocka_unit_test(units_never_written_are_not_checked),
 		cmocka_unit_test(every_finding_has_its_own_words),
 	};

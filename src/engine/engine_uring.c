@@ -284,8 +284,8 @@ static int enter(struct uring_engine *u, uint32_t n_wait, uint64_t timeout_ns)
 	int rc;
 
 	/*
-	 * First start, then look, then wait. What ends at once (a read from the page cache) is there
-	 * after the first call; and on a device the moment before the wait lets more than one
+	 * First start, then look, then wait. What ends at once (a read from the page cache) is
+	 * there after the first call; and on a device the moment before the wait lets more than one
 	 * transfer end, so fewer sleeps: a sixth more transfers at depth 32 than submit and wait in
 	 * one call gives, on a loop device.
 	 */

@@ -113,7 +113,7 @@ int db_text(sqlite3_stmt *stmt, int column, const char **ret, struct err *e)
 
 int db_copy_text(sqlite3_stmt *stmt, int column, char *ret, size_t size_bytes, struct err *e)
 {
-	const char *text;
+	const char *text = NULL;
 
 	if (db_text(stmt, column, &text, e))
 		return -1;
@@ -123,7 +123,7 @@ int db_copy_text(sqlite3_stmt *stmt, int column, char *ret, size_t size_bytes, s
 
 int db_dup_text(sqlite3_stmt *stmt, int column, char **ret, struct err *e)
 {
-	const char *text;
+	const char *text = NULL;
 
 	if (sqlite3_column_type(stmt, column) == SQLITE_NULL)
 		return 0;

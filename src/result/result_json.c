@@ -229,7 +229,7 @@ static const json_t *get_object(const json_t *object, const char *key)
 int target_from_json(const json_t *j, struct target_facts *ret, struct err *e)
 {
 	struct target_facts *facts cleanup(free_p) = calloc(1, sizeof(*facts));
-	const json_t *disks;
+	const json_t *disks = NULL;
 
 	if (!facts)
 		return err_set(e, ERR_NOMEM, 0, "out of memory for the target");
@@ -318,7 +318,7 @@ static int read_hist(const json_t *j, struct hist *h, struct err *e)
 {
 	uint64_t n_seen = 0;
 	const json_t *mean = json_object_get(j, "mean_ns");
-	const json_t *buckets;
+	const json_t *buckets = NULL;
 
 	if (json_read_u64(json_object_get(j, "n"), "n", &h->n, e) ||
 		json_read_u64(json_object_get(j, "min_ns"), "min_ns", &h->min_ns, e) ||
@@ -381,7 +381,7 @@ static int read_metric(const json_t *j, struct metric *ret, struct err *e)
 
 static int read_metrics(const json_t *j, struct phase_result *phase, struct err *e)
 {
-	const json_t *list;
+	const json_t *list = NULL;
 
 	if (get_list(j, "metrics", &list, e))
 		return -1;
@@ -439,7 +439,7 @@ static int add_finding(const json_t *j, struct result *r, struct err *e)
 
 static int read_lists(const json_t *j, struct result *r, struct err *e)
 {
-	const json_t *phases, *findings;
+	const json_t *phases = NULL, *findings = NULL;
 
 	if (get_list(j, "phases", &phases, e) || get_list(j, "findings", &findings, e))
 		return -1;

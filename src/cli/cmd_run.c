@@ -4,36 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/units.h"
 #include "cli/cmd.h"
+#include "cli/load.h"
 #include "cli/measure.h"
-
-/* "none" first: the plan decides. The rest in the order of enum access_kind. */
-#define ACCESS_CHOICES "none|read|write|rw|randread|randwrite|randrw|append"
-/* "plan" first: the plan decides. */
-#define FLUSH_CHOICES "plan|none|fdatasync|each"
-
-enum {
-	CHOICE_FLUSH_PLAN,
-	CHOICE_FLUSH_NONE,
-	CHOICE_FLUSH_DATASYNC,
-	CHOICE_FLUSH_EACH,
-};
-
-/* What one phase of a person's own is made of; 0: not given. */
-struct load_args {
-	int rw;
-	uint64_t block_bytes;
-	uint64_t depth;
-	uint64_t n_threads;
-	uint64_t read_pct;
-	uint64_t rate_iops;
-	uint64_t time_ns;
-	int flush;
-};
 
 struct run_args {
 	const char *plan;
@@ -70,18 +46,7 @@ static const uint64_t SECOND_NS = 1000000000;
 #define ENGINE_CHOICES "auto|uring|sync|mmap"
 static const char *const engine_names[] = { "auto", "uring", "sync", "mmap" };
 
-/* The options that make a phase stand in both tables, with the offsets of their struct. */
 /* clang-format off */
-#define LOAD_ROWS(t, m)                                                                                                            \
-	OPT_CHOICE  (t, m rw,          0,   "rw",       ACCESS_CHOICES, "access of a phase of your own instead of a plan (default none)"), \
-	OPT_BYTES   (t, m block_bytes, 'b', "block",    512, 1u << 30, "bytes per transfer, a multiple of 512 (default 4k, or the plan's)"), \
-	OPT_COUNT   (t, m depth,       'd', "depth",    1, 4096, "transfers in flight per worker (default 1, or the plan's)"),         \
-	OPT_COUNT   (t, m n_threads,   'j', "threads",  1, 1024, "workers (default 1)"),                                              \
-	OPT_COUNT   (t, m read_pct,    0,   "read-pct", 1, 99, "share of reads in rw and randrw in percent (default 70)"),           \
-	OPT_COUNT   (t, m rate_iops,   0,   "rate",     1, 1000000000, "transfers due per second over all workers, each timed from when it was due (default: as fast as it goes)"), \
-	OPT_DURATION(t, m time_ns,     't', "time",     1000000, UINT64_C(86400000000000), "length of a timed phase (default 5s)"),    \
-	OPT_CHOICE  (t, m flush,       0,   "flush",    FLUSH_CHOICES, "what ends a write phase inside the clock (default plan, or fdatasync with --rw)")
-
 static const struct opt run_opts[] = {
 	OPT_GROUP("What is measured"),
 	OPT_STR     (struct run_args, plan,      'p', "plan", "NAME", "phases to run, see clyde plans (default overview)"),
@@ -116,137 +81,9 @@ static const struct opt run_opts[] = {
 	OPT_END,
 };
 
-static const struct opt custom_opts[] = {
-	LOAD_ROWS(struct load_args, ),
-	OPT_END,
-};
 /* clang-format on */
 
 /* ---- options to phases ---- */
-
-static void apply_load(const struct load_args *load, struct phase_spec *spec)
-{
-	static const enum flush_kind flushes[] = {
-		[CHOICE_FLUSH_NONE] = FLUSH_NONE,
-		[CHOICE_FLUSH_DATASYNC] = FLUSH_DATASYNC,
-		[CHOICE_FLUSH_EACH] = FLUSH_EACH,
-	};
-
-	if (load->time_ns)
-		spec->time_ns = load->time_ns;
-	if (spec->work != WORK_BLOCK)
-		return;
-	if (load->block_bytes)
-		spec->block_bytes = (uint32_t)load->block_bytes;
-	if (load->depth)
-		spec->depth = (uint32_t)load->depth;
-	if (load->n_threads && spec->access != ACCESS_APPEND)
-		spec->n_threads = (uint32_t)load->n_threads;
-	if (load->read_pct)
-		spec->read_pct = (uint32_t)load->read_pct;
-	if (load->rate_iops)
-		spec->rate_iops = load->rate_iops;
-	if (load->flush != CHOICE_FLUSH_PLAN && access_defs[spec->access].writes)
-		spec->flush = flushes[load->flush];
-	if (load->depth)
-		phase_spec_rename(spec);
-}
-
-static void make_custom(const struct load_args *load, struct phase_spec *spec)
-{
-	*spec = (struct phase_spec){
-		.work = WORK_BLOCK,
-		.access = (enum access_kind)(load->rw - 1),
-		.block_bytes = 4096,
-		.depth = 1,
-		.n_threads = 1,
-		.read_pct = 70,
-	};
-	spec->fresh = spec->access == ACCESS_WRITE;
-	if (access_defs[spec->access].writes)
-		spec->flush = spec->access == ACCESS_APPEND ? FLUSH_EACH : FLUSH_DATASYNC;
-	apply_load(load, spec);
-	if (load->n_threads)
-		spec->n_threads = (uint32_t)load->n_threads;
-	phase_spec_name_custom(spec);
-}
-
-struct phase_set {
-	struct phase_spec specs[MEASURE_N_PHASES_MAX];
-	size_t n;
-};
-
-static bool has_phase(const struct phase_set *set, const char *name)
-{
-	for (size_t i = 0; i < set->n; i++)
-		if (strcmp(set->specs[i].name, name) == 0)
-			return true;
-	return false;
-}
-
-static int add_phase(struct phase_set *set, const struct phase_spec *spec, struct err *e)
-{
-	if (set->n == MEASURE_N_PHASES_MAX)
-		return err_set(
-			e, ERR_USAGE, 0, "more than %d phases in one run", MEASURE_N_PHASES_MAX);
-	if (has_phase(set, spec->name))
-		return err_set(e, ERR_USAGE, 0,
-			"phase '%s' is there twice; give each custom phase other settings",
-			spec->name);
-	set->specs[set->n++] = *spec;
-	return 0;
-}
-
-static bool is_custom_key(const char *key)
-{
-	for (const struct opt *o = custom_opts; opt_is_option(o); o++)
-		if (strcmp(o->name, key) == 0)
-			return true;
-	return false;
-}
-
-static int unknown_key(const char *key, struct err *e)
-{
-	struct buf keys cleanup(buf_release_p) = { 0 };
-
-	for (const struct opt *o = custom_opts; opt_is_option(o); o++)
-		buf_addf(&keys, "%s%s", o == custom_opts ? "" : ", ", o->name);
-	return err_set(e, ERR_USAGE, 0, "--custom: there is no key '%s'; keys are %s", key,
-		buf_text(&keys));
-}
-
-/* "rw=randread,block=16k,..." */
-static int add_custom(
-	struct phase_set *set, const char *text, const struct load_args *base, struct err *e)
-{
-	char *copy cleanup(free_p) = strdup(text);
-	struct load_args load = *base;
-	const struct opt_table table = { custom_opts, &load };
-	struct phase_spec spec;
-	char *rest = copy;
-
-	if (!copy)
-		return err_set(e, ERR_NOMEM, 0, "no memory for '%s'", text);
-	for (char *key = strsep(&rest, ","); key; key = strsep(&rest, ",")) {
-		char *value = strchr(key, '=');
-
-		if (!value)
-			return err_set(e, ERR_USAGE, 0,
-				"--custom: '%s' is not KEY=VALUE; example: rw=randread,block=16k,depth=64",
-				key);
-		*value++ = '\0';
-		if (!is_custom_key(key))
-			return unknown_key(key, e);
-		if (opt_set(&table, key, value, e) != 0)
-			return err_wrap(e, "--custom");
-	}
-	if (!load.rw)
-		return err_set(e, ERR_USAGE, 0,
-			"--custom: '%s' has no rw=; one of read, write, rw, randread, randwrite, randrw, append",
-			text);
-	make_custom(&load, &spec);
-	return add_phase(set, &spec, e);
-}
 
 static bool picked(const struct opt_list *names, const struct phase_spec *row, bool *used)
 {
@@ -269,11 +106,11 @@ static int add_plan(
 
 		if (!picked(&a->phases, &plan->phases[i], used))
 			continue;
-		apply_load(&a->load, &spec);
+		load_apply(&a->load, &spec);
 		/* With one depth for all, what differed in depth alone is one phase. */
-		if (has_phase(set, spec.name))
+		if (phase_set_has(set, spec.name))
 			continue;
-		if (add_phase(set, &spec, e) != 0)
+		if (phase_set_add(set, &spec, e) != 0)
 			return -1;
 	}
 	for (size_t i = 0; i < a->phases.n; i++)
@@ -304,8 +141,8 @@ static int choose_phases(
 	if (a->load.rw) {
 		struct phase_spec spec;
 
-		make_custom(&a->load, &spec);
-		if (add_phase(set, &spec, e) != 0)
+		load_make_phase(&a->load, &spec);
+		if (phase_set_add(set, &spec, e) != 0)
 			return -1;
 	}
 
@@ -313,7 +150,7 @@ static int choose_phases(
 
 	base.rw = 0;
 	for (size_t i = 0; i < a->customs.n; i++)
-		if (add_custom(set, a->customs.values[i], &base, e) != 0)
+		if (phase_set_add_custom(set, a->customs.values[i], &base, e) != 0)
 			return -1;
 	return 0;
 }

@@ -128,7 +128,7 @@ static void show_progress(void *ctx, const struct progress *p)
 
 	m->view.phase = p->phase;
 	m->view.step = strcmp(p->stage, "measuring") == 0 ? NULL : p->stage;
-	m->view.throughput_bps = elapsed_s > 0 ? (double)p->n_bytes / elapsed_s : -1;
+	m->view.throughput_bps = elapsed_s > 0 && p->n_bytes ? (double)p->n_bytes / elapsed_s : -1;
 	m->view.ops_per_s = elapsed_s > 0 ? (double)p->n_ops / elapsed_s : -1;
 	m->view.left_s = left_s > 0 ? left_s : 0;
 	live_show(m->live, &m->view);

@@ -346,7 +346,7 @@ struct estimate {
 
 enum {
 	GUESS_LAYOUT_BPS = 300 * 1000 * 1000, /* a middling disk */
-	GUESS_FILES_PER_S = 3000,
+	GUESS_FILES_PER_S = 10000,
 };
 
 /* How often the file is laid out: once, or for each sample where a phase starts a fresh one. */
@@ -449,22 +449,40 @@ static void say_cost(const struct estimate *est, bool removes, struct buf *line)
 	buf_add(line, "\n");
 }
 
+/* "a file of 1 GiB, uring, direct", or the small files where there are no others. */
+static void say_load(const struct measurement *m, const struct target_run *t, struct buf *line)
+{
+	const struct measure_request *q = m->request;
+	char size[UNITS_TEXT_MAX], direct[80];
+	bool blocks = false;
+
+	for (size_t i = 0; i < q->n_phases; i++)
+		blocks = blocks || q->phases[i].work == WORK_BLOCK;
+	if (!blocks) {
+		buf_addf(line, "%llu files of %s in %llu directories",
+			(unsigned long long)q->n_files, units_bytes_iec(q->file_bytes, size),
+			(unsigned long long)q->n_dirs);
+		return;
+	}
+	buf_addf(line, "%s %s, %s%s%s, %s",
+		t->result->target.kind == TARGET_DIRECTORY ? "a file of" : "the first",
+		units_bytes_iec(t->size_bytes, size), m->engine->name,
+		m->engine_note[0] ? " with threads for depth, " : "", m->engine_note,
+		direct_text(m, t, direct));
+}
+
 static void announce_target(const struct measurement *m, const struct target_run *t)
 {
 	const struct measure_request *q = m->request;
 	const struct target_facts *f = &t->result->target;
 	struct estimate est = estimate_run(m, t);
 	struct buf line cleanup(buf_release_p) = { 0 };
-	char size[UNITS_TEXT_MAX], direct[80];
 
 	say_target(f, &line);
-	buf_addf(&line, ": %s, %zu phase%s x %u sample%s, %s %s, %s%s%s, %s\n", q->plan,
-		est.n_phases, est.n_phases == 1 ? "" : "s", q->n_samples,
-		q->n_samples == 1 ? "" : "s",
-		f->kind == TARGET_DIRECTORY ? "a file of" : "the first",
-		units_bytes_iec(t->size_bytes, size), m->engine->name,
-		m->engine_note[0] ? " with threads for depth, " : "", m->engine_note,
-		direct_text(m, t, direct));
+	buf_addf(&line, ": %s, %zu phase%s x %u sample%s, ", q->plan, est.n_phases,
+		est.n_phases == 1 ? "" : "s", q->n_samples, q->n_samples == 1 ? "" : "s");
+	say_load(m, t, &line);
+	buf_add(&line, "\n");
 	say_cost(&est, f->kind == TARGET_DIRECTORY, &line);
 	fputs(buf_text(&line), stderr);
 }

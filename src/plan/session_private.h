@@ -26,7 +26,8 @@ struct session {
 	size_t n_units;
 	struct filework *files;
 	bool files_exist;
-	uint64_t n_phases_run; /* makes orders and data differ from phase to phase */
+	_Atomic uint64_t n_files_done; /* of the running phase, for the live line */
+	uint64_t n_phases_run;	       /* makes orders and data differ from phase to phase */
 };
 
 bool session_writable(const struct session *s);

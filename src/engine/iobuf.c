@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * One anonymous mapping per worker; see iobuf.h. Where it is large enough it lies on huge pages:
- * the kernel then handles a registered slot as one piece instead of one per 4 KiB. Source:
- * madvise(2), MADV_HUGEPAGE.
- */
+/* One anonymous mapping per worker; see iobuf.h. */
 #include "engine/iobuf.h"
 
-#include <stdbool.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,40 +10,12 @@
 
 #include "base/err.h"
 
-enum {
-	HUGE_BYTES = 2 * 1024 * 1024,
-	HUGE_FROM_BYTES = 128 * 1024, /* below it, a huge page per worker would be waste */
-};
-
-/* The mapping, in *ret_map, and the aligned place in it to use; NULL: no memory. */
-static uint8_t *map_buffers(size_t n_bytes, void **ret_map, size_t *ret_map_bytes)
-{
-	bool huge = n_bytes >= HUGE_FROM_BYTES;
-	size_t map_bytes = n_bytes;
-	uint8_t *base;
-
-	/* One more to align in, and whole pages at the end. */
-	if (huge && __builtin_add_overflow(n_bytes, 2 * (size_t)HUGE_BYTES, &map_bytes))
-		return NULL;
-	base = mmap(NULL, map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (base == MAP_FAILED)
-		return NULL;
-	*ret_map = base;
-	*ret_map_bytes = map_bytes;
-	if (huge) {
-		base += (HUGE_BYTES - (uintptr_t)base % HUGE_BYTES) % HUGE_BYTES;
-		madvise(base, map_bytes - HUGE_BYTES, MADV_HUGEPAGE); /* refused: small pages do */
-	}
-	return base;
-}
-
 int iobuf_new(uint32_t n_slots, size_t slot_bytes, struct iobuf **ret, struct err *e)
 {
 	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-	size_t stride_bytes, n_bytes, map_bytes;
+	size_t stride_bytes, n_bytes;
 	struct iobuf *b;
-	uint8_t *base;
-	void *map;
+	void *base;
 
 	if (__builtin_add_overflow(slot_bytes, page_bytes - 1, &stride_bytes))
 		return err_set(e, ERR_NOMEM, 0, "no memory for buffers of %zu bytes", slot_bytes);
@@ -59,17 +27,15 @@ int iobuf_new(uint32_t n_slots, size_t slot_bytes, struct iobuf **ret, struct er
 	b = calloc(1, sizeof(*b));
 	if (!b)
 		return err_set(e, ERR_NOMEM, 0, "no memory for %u buffers", n_slots);
-	base = map_buffers(n_bytes, &map, &map_bytes);
-	if (!base) {
+	base = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (base == MAP_FAILED) {
 		free(b);
-		return err_set(e, ERR_NOMEM, 0, "no memory for %u buffers of %zu bytes", n_slots,
-			slot_bytes);
+		return err_set(e, ERR_NOMEM, errno, "no memory for %u buffers of %zu bytes",
+			n_slots, slot_bytes);
 	}
 	memset(base, 0x55, n_bytes); /* touched now, not inside the clock */
 	*b = (struct iobuf){
 		.base = base,
-		.map = map,
-		.map_bytes = map_bytes,
 		.stride_bytes = stride_bytes,
 		.slot_bytes = slot_bytes,
 		.n_slots = n_slots,
@@ -82,6 +48,6 @@ void iobuf_free(struct iobuf *b)
 {
 	if (!b)
 		return;
-	munmap(b->map, b->map_bytes);
+	munmap(b->base, b->stride_bytes * b->n_slots);
 	free(b);
 }

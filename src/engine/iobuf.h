@@ -17,8 +17,6 @@ struct iobuf {
 	size_t stride_bytes; /* between slots; a multiple of the page size */
 	size_t slot_bytes;   /* usable in each slot */
 	uint32_t n_slots;
-	void *map; /* what iobuf_free() unmaps */
-	size_t map_bytes;
 };
 
 /* All pages are touched. 0, or -1 with ERR_NOMEM. */

@@ -163,6 +163,38 @@ static void looking_without_waiting_finds_what_ended(void **state)
 	}
 }
 
+/* A read of nothing ends within the call that starts it. */
+static void read_nothing(struct pipe_rig *p, uint16_t slot)
+{
+	struct io io = { .slot = slot, .op = IO_READ };
+
+	assert_int_equal(ops->submit(p->r.engine, &io, 1), 0);
+}
+
+static void what_ends_at_once_does_not_starve_the_others(void **state)
+{
+	enum { N_TRIES_MAX = 1000 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wait_flags) / sizeof(wait_flags[0]); i++) {
+		struct pipe_rig p;
+		int n_tries = 0;
+
+		pipe_open(&p, wait_flags[i]);
+		pipe_read(&p, 0);
+		assert_int_equal(pipe_reap(&p, 0, 0), 0);
+		pipe_feed(&p, 1);
+		do {
+			read_nothing(&p, 1);
+			assert_int_equal(
+				ops->reap(p.r.engine, p.done, 1, 1, ENGINE_WAIT_FOREVER), 1);
+		} while (p.done[0].slot == 1 && n_tries++ < N_TRIES_MAX);
+		assert_int_equal(p.done[0].slot, 0);
+		assert_int_equal(ops->reap(p.r.engine, p.done, 1, 1, ENGINE_WAIT_FOREVER), 1);
+		pipe_close(&p);
+	}
+}
+
 static void on_alarm(int signo)
 {
 	(void)signo;
@@ -212,6 +244,7 @@ int main(void)
 		cmocka_unit_test(what_is_there_already_counts),
 		cmocka_unit_test(what_is_queued_starts_though_others_are_there),
 		cmocka_unit_test(looking_without_waiting_finds_what_ended),
+		cmocka_unit_test(what_ends_at_once_does_not_starve_the_others),
 		cmocka_unit_test(a_signal_ends_the_wait_without_an_error),
 		cmocka_unit_test(what_cannot_be_flushed_is_told),
 	};

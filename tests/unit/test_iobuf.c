@@ -45,8 +45,6 @@ static void slots_are_page_aligned_and_apart(void **state)
 			assert_int_equal(iobuf_slot(b, slot)[0], (uint8_t)slot);
 			assert_int_equal(iobuf_slot(b, slot)[b->slot_bytes - 1], (uint8_t)slot);
 		}
-		assert_true(b->base >= (uint8_t *)b->map);
-		assert_true(iobuf_slot(b, b->n_slots) <= (uint8_t *)b->map + b->map_bytes);
 	}
 }
 

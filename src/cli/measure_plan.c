@@ -34,6 +34,10 @@ static int check_target(const struct measurement *m, const struct target_facts *
 		return err_set(e, ERR_USAGE, 0,
 			"--write-device=%s: '%s' is not a block device; leave the option out",
 			q->write_device, t->path);
+	if (q->pattern.stamps && t->kind != TARGET_DIRECTORY && !q->write_device)
+		return err_set(e, ERR_USAGE, 0,
+			"--verify: '%s' is only read, and what others wrote there cannot be checked",
+			t->path);
 	if (q->write_device)
 		return probe_device_writable(NULL, t->path, q->write_device, e);
 	if (t->kind != TARGET_DIRECTORY && t->size_bytes == 0)
@@ -127,6 +131,7 @@ static int choose_pattern(struct measurement *m, struct err *e)
 {
 	const struct measure_request *q = m->request;
 	uint64_t unit_bytes = UNIT_BYTES_MAX;
+	bool blocks = false;
 
 	for (size_t i = 0; i < q->n_phases; i++) {
 		const struct phase_spec *p = &q->phases[i];
@@ -137,7 +142,11 @@ static int choose_pattern(struct measurement *m, struct err *e)
 			return err_set(e, ERR_USAGE, 0, "--block: %u is not a multiple of %d",
 				p->block_bytes, UNIT_BYTES_MIN);
 		unit_bytes = gcd(unit_bytes, p->block_bytes);
+		blocks = true;
 	}
+	if (q->pattern.stamps && !blocks)
+		return err_set(e, ERR_USAGE, 0,
+			"--verify checks blocks, and no phase asked for transfers any; leave it out");
 	m->seed = q->seed ? q->seed : (rng_seed_from_system() >> 1) | 1;
 	m->pattern = q->pattern;
 	m->pattern.seed = rng_mix(m->seed);

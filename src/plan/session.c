@@ -299,6 +299,7 @@ static void fill_settings(
 	out->data = (enum pattern_word)p->pattern.kind;
 	out->compress_pct = p->pattern.compress_pct;
 	out->verify = p->pattern.stamps;
+	out->pinned = p->pin;
 	out->warm = p->warm && access_defs[spec->access].reads;
 }
 

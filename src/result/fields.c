@@ -113,6 +113,7 @@ static const struct field settings_rows[] = {
 	WORD(struct phase_settings, data,           data_words),
 	ROW(struct phase_settings, compress_pct,    FIELD_U32),
 	ROW(struct phase_settings, verify,          FIELD_BOOL),
+	ROW(struct phase_settings, pinned,          FIELD_BOOL),
 	ROW(struct phase_settings, warm,            FIELD_BOOL),
 };
 

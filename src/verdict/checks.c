@@ -16,6 +16,9 @@
 #include "result/result.h"
 #include "verdict/checks.h"
 
+/* Below it a rate was not kept; the last transfers due may still be under way. */
+static const double RATE_REACHED_RATIO = 0.98;
+
 static int fire(struct finding *ret, enum severity severity, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -218,6 +221,27 @@ static int check_depth(const struct result *r, const struct phase_result *phase,
 		s->engine, s->depth, s->depth_asked);
 }
 
+static int check_rate(const struct result *r, const struct phase_result *phase, struct finding *ret,
+	double *ret_badness)
+{
+	double wanted_iops = (double)phase->settings.rate_iops;
+	double iops;
+	char reached[UNITS_TEXT_MAX];
+
+	(void)r;
+	if (phase->settings.rate_iops == 0 || phase->elapsed_ns == 0)
+		return 0;
+	iops = (double)phase->n_ops / (1e-9 * (double)phase->elapsed_ns);
+	if (iops >= RATE_REACHED_RATIO * wanted_iops)
+		return 0;
+	*ret_badness = wanted_iops - iops;
+	set_mark(ret, "rate %.0f %%", floor(100 * iops / wanted_iops));
+	return fire(ret, SEVERITY_WARNING,
+		"%s of the %" PRIu64
+		" transfers due per second were made, so latencies grow as long as the run lasts; use a lower --rate, or more --depth or --threads",
+		units_sig3(iops, reached), phase->settings.rate_iops);
+}
+
 static int check_verify(const struct result *r, const struct phase_result *phase,
 	struct finding *ret, double *ret_badness)
 {
@@ -267,6 +291,7 @@ const struct check verdict_checks[] = {
 	{ "small-file",          "buffered reads of a file that fits in memory, with no device in sight", check_small_file, NULL },
 	{ "cpu-bound",           "a worker or a CPU of the machine was at least 95 % busy", check_cpu_bound, NULL },
 	{ "depth-not-reached",   "fewer requests in flight than asked", check_depth, NULL },
+	{ "rate-not-reached",    "fewer transfers made than --rate made due", check_rate, NULL },
 	{ "no-device",           "no device, or one without counters, below the target", NULL, check_no_device },
 };
 /* clang-format on */

@@ -188,6 +188,19 @@ static void shallow(struct result *r, struct phase_result *p)
 	p->settings.depth = 1;
 }
 
+static void rate_kept(struct result *r, struct phase_result *p)
+{
+	(void)r;
+	p->settings.rate_iops = 510; /* 500 in a second are 98 % */
+	p->elapsed_ns = 1000000000;
+}
+
+static void rate_missed(struct result *r, struct phase_result *p)
+{
+	rate_kept(r, p);
+	p->settings.rate_iops = 1000;
+}
+
 static void wrong_data(struct result *r, struct phase_result *p)
 {
 	(void)r;
@@ -252,6 +265,8 @@ static const struct scene scenes[] = {
 	{ "off by wish", direct_off, NULL, 0, NULL, NULL },
 	{ "tmpfs", on_tmpfs, "memory-fs", SEVERITY_WARNING, "memory", "tmpfs is memory" },
 	{ "shallow", shallow, "depth-not-reached", SEVERITY_WARNING, "depth 1/32", "1 of the 32" },
+	{ "rate", rate_kept, NULL, 0, NULL, NULL },
+	{ "rate missed", rate_missed, "rate-not-reached", SEVERITY_WARNING, "rate 50 %", "500 of the 1000" },
 	{ "bad data", wrong_data, "verify-mismatch", SEVERITY_ERROR, "BAD DATA", "3 of 100 verified blocks did not hold what was written: block at 4096 held zeros" },
 	{ "failed", failed, NULL, 0, NULL, NULL },
 	{ "network", on_nfs, "no-device", SEVERITY_NOTE, "", "below '/net' (nfs4)" },

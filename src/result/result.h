@@ -98,8 +98,8 @@ struct phase_settings {
 	enum pattern_word data;
 	uint32_t compress_pct;
 	bool verify;
-	bool pinned;  /* workers to CPUs */
-	bool warm; /* the file was read into the page cache first */
+	bool pinned; /* workers to CPUs */
+	bool warm;   /* the file was read into the page cache first */
 };
 
 /* Proof beside the figure. Differences over the phase. */

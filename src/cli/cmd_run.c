@@ -64,7 +64,7 @@ static const struct opt run_opts[] = {
 	OPT_GROUP("How"),
 	OPT_CHOICE  (struct run_args, engine,    'e', "engine", ENGINE_CHOICES, "how transfers are made (default auto: uring, else sync with as many threads as the depth asks)"),
 	OPT_CHOICE  (struct run_args, direct,    0,   "direct", "auto|on|off", "bypass the page cache (default auto: where the file system can)"),
-	OPT_CHOICE  (struct run_args, cache,     0,   "cache", "cold|warm", "what read phases find: the file dropped from the page cache, or read into it; warm needs --direct=off (default cold)"),
+	OPT_CHOICE  (struct run_args, cache,     0,   "cache", "cold|warm", "what phases that read the test file find: it dropped from the page cache, or read into it; warm needs --direct=off (default cold)"),
 	OPT_STR     (struct run_args, data,      0,   "data", "KIND", "what is written: random, zeros or compress=PCT (default random)"),
 	OPT_COUNT   (struct run_args, seed,      0,   "seed", 1, UINT64_MAX, "of data and random orders (default a new one; kept in the record)"),
 	OPT_FLAG    (struct run_args, verify,    0,   "verify", "stamp every block, check every read, read everything back; a bad block is exit status 3"),

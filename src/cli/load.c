@@ -23,7 +23,7 @@ static const struct opt custom_opts[] = {
 };
 /* clang-format on */
 
-void load_apply(const struct load_args *load, struct phase_spec *spec)
+static void apply_depth_and_flush(const struct load_args *load, struct phase_spec *spec)
 {
 	static const enum flush_kind flushes[] = {
 		[CHOICE_FLUSH_NONE] = FLUSH_NONE,
@@ -31,24 +31,31 @@ void load_apply(const struct load_args *load, struct phase_spec *spec)
 		[CHOICE_FLUSH_EACH] = FLUSH_EACH,
 	};
 
+	if (load->depth) {
+		spec->depth = (uint32_t)load->depth;
+		phase_spec_rename(spec);
+	}
+	if (load->flush != CHOICE_FLUSH_PLAN && access_defs[spec->access].writes)
+		spec->flush = flushes[load->flush];
+}
+
+void load_apply(const struct load_args *load, struct phase_spec *spec)
+{
 	if (load->time_ns)
 		spec->time_ns = load->time_ns;
+	if (load->n_threads && spec->access != ACCESS_APPEND)
+		spec->n_threads = (uint32_t)load->n_threads;
 	if (spec->work != WORK_BLOCK)
 		return;
 	if (load->block_bytes)
 		spec->block_bytes = (uint32_t)load->block_bytes;
-	if (load->depth)
-		spec->depth = (uint32_t)load->depth;
-	if (load->n_threads && spec->access != ACCESS_APPEND)
-		spec->n_threads = (uint32_t)load->n_threads;
 	if (load->read_pct)
 		spec->read_pct = (uint32_t)load->read_pct;
 	if (load->rate_iops)
 		spec->rate_iops = load->rate_iops;
-	if (load->flush != CHOICE_FLUSH_PLAN && access_defs[spec->access].writes)
-		spec->flush = flushes[load->flush];
-	if (load->depth)
-		phase_spec_rename(spec);
+	/* A commit is one write and its flush: that is what the name of the plan's phase says. */
+	if (spec->access != ACCESS_APPEND || load->rw)
+		apply_depth_and_flush(load, spec);
 }
 
 void load_make_phase(const struct load_args *load, struct phase_spec *spec)

@@ -266,25 +266,39 @@ static int print_json(struct measurement *m, const struct err *failed, struct er
 	return rc;
 }
 
+/* Of the first target that ended early; where blocks were bad, of one of those. */
+static const char *telling_reason(const struct measurement *m)
+{
+	const char *reason = "";
+
+	for (size_t i = 0; i < m->n_targets; i++) {
+		const struct result *r = m->targets[i].result;
+		const struct phase_result *last = r->n_phases ? &r->phases[r->n_phases - 1] : NULL;
+
+		if (m->n_mismatched && last && last->n_bad_units)
+			return r->reason;
+		if (!reason[0])
+			reason = r->reason;
+	}
+	return reason;
+}
+
 /* What the run as a whole comes to; the most telling reason first. */
 static void sum_up(const struct measurement *m, struct err *e)
 {
 	int sig = stop_signal(m);
-	const char *reason = "";
+	const char *reason = telling_reason(m);
+	const char *kept =
+		m->history_failed ? "" : "; what was measured before is kept, marked partial";
 
-	for (size_t i = 0; i < m->n_targets && !reason[0]; i++)
-		reason = m->targets[i].result->reason;
 	if (sig)
-		err_set(e, ERR_INTERRUPTED, 0,
-			"interrupted by SIG%s: what was measured is kept, marked partial",
-			sigabbrev_np(sig));
+		err_set(e, ERR_INTERRUPTED, 0, "interrupted by SIG%s%s", sigabbrev_np(sig), kept);
 	else if (m->n_mismatched)
 		err_set(e, ERR_MISMATCH, 0, "%s", reason);
 	else if (m->n_failed)
-		err_set(e, ERR_IO, 0, "%s; what was measured before is kept, marked partial",
-			reason);
-	else if (m->history_failed)
-		*e = m->history_err;
+		err_set(e, ERR_IO, 0, "%s%s", reason, kept);
+	if (m->history_failed)
+		add_left(e, &m->history_err);
 }
 
 static int finish(struct measurement *m, int rc, struct err *e)

@@ -201,7 +201,7 @@ static uint64_t wanted_bytes(const struct measurement *m, const struct target_ru
 {
 	const struct target_facts *facts = &t->result->target;
 	uint64_t wish = m->request->default_size_bytes;
-	uint64_t most = facts->fs_free_bytes / 2;
+	uint64_t most = facts->fs_free_bytes / 2 / m->request->n_targets; /* maybe of one disk */
 
 	if (facts->fs_class == FS_MEMORY)
 		most /= 2;
@@ -223,6 +223,29 @@ static int no_space(const struct target_facts *facts, uint64_t size_bytes, struc
 		units_bytes_iec(facts->fs_free_bytes, has));
 }
 
+/* The small files live beside the large one. */
+static int check_files_space(const struct measurement *m, const struct target_run *t, struct err *e)
+{
+	const struct measure_request *q = m->request;
+	const struct target_facts *facts = &t->result->target;
+	uint64_t n_bytes;
+	char want[UNITS_TEXT_MAX], has[UNITS_TEXT_MAX];
+
+	for (size_t i = 0; i < q->n_phases; i++) {
+		if (q->phases[i].work != WORK_FILES)
+			continue;
+		if (!__builtin_mul_overflow(q->n_files, q->file_bytes, &n_bytes) &&
+			n_bytes <= facts->fs_free_bytes)
+			return 0;
+		return err_set(e, ERR_UNSUPPORTED, 0,
+			"--files, --file-size: no space for %llu files of %s in '%s', %s are free; use "
+			"fewer or smaller ones",
+			(unsigned long long)q->n_files, units_bytes_iec(q->file_bytes, want),
+			facts->path, units_bytes_iec(facts->fs_free_bytes, has));
+	}
+	return 0;
+}
+
 static int size_of_directory(const struct measurement *m, struct target_run *t, struct err *e)
 {
 	const struct target_facts *facts = &t->result->target;
@@ -230,10 +253,14 @@ static int size_of_directory(const struct measurement *m, struct target_run *t, 
 
 	if (m->request->size_bytes) {
 		t->size_bytes = m->request->size_bytes;
-		return t->size_bytes > facts->fs_free_bytes ? no_space(facts, t->size_bytes, e) : 0;
+		if (t->size_bytes > facts->fs_free_bytes)
+			return no_space(facts, t->size_bytes, e);
+	} else {
+		t->size_bytes = wanted_bytes(m, t);
+		if (t->size_bytes < least)
+			return no_space(facts, least, e);
 	}
-	t->size_bytes = wanted_bytes(m, t);
-	return t->size_bytes < least ? no_space(facts, least, e) : 0;
+	return check_files_space(m, t, e);
 }
 
 static int choose_size(const struct measurement *m, struct target_run *t, struct err *e)
@@ -264,6 +291,15 @@ static int choose_size(const struct measurement *m, struct target_run *t, struct
 
 /* ---- all together ---- */
 
+static int check_polling(const struct measurement *m, const struct target_run *t, struct err *e)
+{
+	if (!(m->request->engine_flags & ENGINE_IOPOLL) || session_direct(t->session) == DIRECT_ON)
+		return 0;
+	return err_set(e, ERR_UNSUPPORTED, 0,
+		"--iopoll needs direct I/O, which '%s' refuses; leave it out",
+		t->result->target.path);
+}
+
 static int open_session(struct measurement *m, struct target_run *t, struct err *e)
 {
 	const struct measure_request *q = m->request;
@@ -291,7 +327,7 @@ static int open_session(struct measurement *m, struct target_run *t, struct err 
 	};
 
 	if (session_open(&params, &t->session, e) == 0)
-		return 0;
+		return check_polling(m, t, e);
 	/* Nothing was measured yet: this target cannot be, here and now. A broken one is broken. */
 	if (e->kind == ERR_IO && e->sys != EIO)
 		e->kind = ERR_UNSUPPORTED;
@@ -470,7 +506,7 @@ static void say_load(const struct measurement *m, const struct target_run *t, st
 	if (!blocks) {
 		buf_addf(line, "%llu files of %s in %llu directories",
 			(unsigned long long)q->n_files, units_bytes_iec(q->file_bytes, size),
-			(unsigned long long)q->n_dirs);
+			(unsigned long long)(q->n_dirs < q->n_files ? q->n_dirs : q->n_files));
 		return;
 	}
 	buf_addf(line, "%s %s, %s%s%s, %s",

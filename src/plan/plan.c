@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+
 enum { KIB = 1024, MIB = 1024 * 1024 };
 
 /* clang-format off */
@@ -101,8 +103,10 @@ bool phase_spec_writes(const struct phase_spec *spec)
 
 void phase_spec_name_custom(struct phase_spec *spec)
 {
+	const struct access_def *access = &access_defs[spec->access];
 	uint32_t block_bytes = spec->block_bytes;
 	const char *unit = "";
+	struct buf name cleanup(buf_release_p) = { 0 };
 
 	if (block_bytes % MIB == 0) {
 		block_bytes /= MIB;
@@ -111,6 +115,16 @@ void phase_spec_name_custom(struct phase_spec *spec)
 		block_bytes /= KIB;
 		unit = "k";
 	}
-	snprintf(spec->name, sizeof(spec->name), "%s_%u%s_qd%u_t%u", access_defs[spec->access].name,
-		block_bytes, unit, spec->depth, spec->n_threads);
+	buf_addf(&name, "%s_%u%s_qd%u_t%u", access->name, block_bytes, unit, spec->depth,
+		spec->n_threads);
+	/* What differs from the default is said, so that two phases do not share a name. */
+	if (access->reads && access->writes && spec->read_pct != 70)
+		buf_addf(&name, "_r%u", spec->read_pct);
+	if (spec->rate_iops)
+		buf_addf(&name, "_rate%llu", (unsigned long long)spec->rate_iops);
+	if (access->writes &&
+		spec->flush != (spec->access == ACCESS_APPEND ? FLUSH_EACH : FLUSH_DATASYNC))
+		buf_addf(&name, "_%s",
+			spec->flush == FLUSH_NONE ? "unflushed" : flush_kind_name(spec->flush));
+	snprintf(spec->name, sizeof(spec->name), "%s", buf_text(&name));
 }

@@ -13,17 +13,13 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/rng.h"
 #include "base/units.h"
 #include "plan/session_private.h"
 
 enum direct_mode session_direct(const struct session *s)
 {
 	return s->direct;
-}
-
-uint32_t session_align_bytes(const struct session *s)
-{
-	return s->align_bytes;
 }
 
 bool session_writable(const struct session *s)
@@ -139,6 +135,9 @@ int session_renew_data(struct session *s, struct err *e)
 		s->holes[0] = (struct hole){ .first_byte = 0, .n_bytes = s->size_bytes };
 		s->n_holes = 1;
 	}
+	/* What an earlier sample left at the same place is not what this one writes. */
+	if (s->params.pattern.stamps)
+		s->params.pattern.seed = rng_mix(s->params.pattern.seed);
 	if (s->generations)
 		memset(s->generations, 0, s->n_units * sizeof(*s->generations));
 	return 0;
@@ -215,6 +214,8 @@ int session_close(struct session *s, struct err *e)
 
 /* ---- one phase ---- */
 
+enum { THREADS_MAX = 1024 };
+
 uint32_t session_depth(const struct session *s, const struct phase_spec *spec)
 {
 	uint32_t max = s->params.engine->max_depth;
@@ -267,6 +268,11 @@ int session_check(const struct session *s, const struct phase_spec *spec, struct
 		return err_set(e, ERR_USAGE, 0,
 			"--block: %s is not a multiple of %s, the unit that --verify checks", block,
 			units_bytes_iec(s->params.pattern.unit_bytes, other));
+	if (session_threads(s, spec) > THREADS_MAX)
+		return err_set(e, ERR_USAGE, 0,
+			"--threads, --depth: %u workers of depth %u are %u threads without io_uring, at most %d "
+			"go; lower one of them",
+			spec->n_threads, spec->depth, session_threads(s, spec), THREADS_MAX);
 	if (spec->access == ACCESS_APPEND && spec->n_threads > 1 && s->workdir)
 		return err_set(e, ERR_USAGE, 0,
 			"--threads: appending to one file takes one worker, not %u",

@@ -70,9 +70,8 @@ int session_open(const struct session_params *params, struct session **ret, stru
  */
 int session_set_size(struct session *s, uint64_t size_bytes, struct err *e);
 
-/* What direct I/O became, and the alignment it needs (1 when buffered). */
+/* What direct I/O became. */
 enum direct_mode session_direct(const struct session *s);
-uint32_t session_align_bytes(const struct session *s);
 
 /* Whether the target can take this phase at all (writes on a target that is only read: no). */
 bool session_can_run(const struct session *s, const struct phase_spec *spec);

@@ -92,7 +92,10 @@ static int must_be_done(const struct phase_result *r, const char *what, struct e
 {
 	if (r->status == PHASE_DONE)
 		return 0;
-	return err_set(e, ERR_IO, 0, "%s: %s", what, r->reason);
+	err_set(e, ERR_IO, 0, "%s: %s", what, r->reason);
+	if (e)
+		e->sys = r->error.sys;
+	return -1;
 }
 
 /* Largest block up to 1 MiB that cuts the range and keeps the alignment. */
@@ -361,6 +364,8 @@ static int run_appending(
 	struct pattern pattern = phase_pattern(s);
 	struct block_job job = timed_job(s, spec, &out->settings, &pattern);
 
+	/* Checked right after, so it may differ from what earlier samples appended. */
+	pattern.seed = rng_mix(pattern.seed ^ s->n_phases_run);
 	if (fd < 0)
 		return -1;
 	job.fd = fd;

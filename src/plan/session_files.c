@@ -11,7 +11,7 @@
 
 enum { TICK_NS = 100 * 1000 * 1000 };
 
-static int make_filework(struct session *s, struct err *e)
+static int make_filework(struct session *s, uint32_t n_threads, struct err *e)
 {
 	const struct session_params *p = &s->params;
 	struct filework_params params = {
@@ -21,7 +21,7 @@ static int make_filework(struct session *s, struct err *e)
 		.min_bytes = p->file_bytes,
 		.max_bytes = p->file_bytes,
 		.seed = p->seed,
-		.n_threads = 1,
+		.n_threads = n_threads,
 		.clock = p->clock,
 		.stop = p->stop,
 		.n_done = &s->n_files_done,
@@ -44,7 +44,7 @@ static int prepare_files(struct session *s, const struct phase_spec *spec, struc
 		if (rc != 0)
 			return -1;
 	}
-	if (make_filework(s, e) != 0)
+	if (make_filework(s, spec->n_threads, e) != 0)
 		return -1;
 	if (!creates && !s->files_exist) {
 		struct phase_result scratch cleanup(phase_release_p) = { 0 };
@@ -52,8 +52,8 @@ static int prepare_files(struct session *s, const struct phase_spec *spec, struc
 		if (filework_run(s->files, FILEWORK_CREATE, false, &scratch, e) != 0)
 			return -1;
 		if (scratch.status != PHASE_DONE)
-			return err_set(
-				e, ERR_IO, scratch.error.sys, "creating files for %s", spec->name);
+			return err_set(e, ERR_IO, 0, "creating files for %s: %s", spec->name,
+				scratch.reason);
 		s->files_exist = true;
 	}
 	syncfs(s->workdir->fd); /* the write-back of one phase is not the next one's time */

@@ -34,6 +34,7 @@ struct slot {
 	uint16_t n_tries;
 	uint8_t op;   /* enum io_op of the transfer */
 	bool syncing; /* the fdatasync after a write is in flight */
+	bool in_flight;
 };
 
 struct worker_loop {
@@ -54,9 +55,9 @@ struct worker_loop {
 	uint64_t n_left;	 /* operations still to start */
 	uint64_t read_threshold; /* rng below it: a read */
 	uint64_t deadline_ns;
-	uint64_t step_ops; /* since the last publication */
 	bool random, reads, writes, mixed;
-	bool ending; /* start nothing new */
+	bool careful; /* no block twice in flight */
+	bool ending;  /* start nothing new */
 };
 
 uint64_t worker_n_blocks(const struct block_job *job, uint32_t index)
@@ -102,6 +103,7 @@ static void set_order(struct worker *w)
 	l->reads = access->reads;
 	l->writes = access->writes;
 	l->mixed = access->reads && access->writes;
+	l->careful = job->generations && access->writes;
 	l->read_threshold = (uint64_t)ldexp((double)job->read_pct / 100.0, 63) * 2;
 	if (job->read_pct >= 100)
 		l->read_threshold = UINT64_MAX;
@@ -197,14 +199,13 @@ static void note_error(struct worker *w, int sys, const struct slot *s)
 	w->error.n_bytes = w->job->block_bytes - s->n_done_bytes;
 }
 
+/* Where the next transfer goes. */
 static inline uint64_t next_offset(
-	struct worker_loop *l, const struct block_job *job, uint32_t index)
+	const struct worker_loop *l, const struct block_job *job, uint32_t index)
 {
 	uint64_t block = l->random ? perm_at(&l->perm, l->position * job->n_threads + index)
 				   : l->first_block + l->position;
 
-	if (++l->position >= l->n_share_blocks)
-		l->position = 0;
 	return job->first_byte + block * job->block_bytes;
 }
 
@@ -239,6 +240,9 @@ static inline void start_transfer(struct worker *w, uint32_t slot_index, uint64_
 
 	s->start_ns = start_ns;
 	s->offset_bytes = next_offset(l, w->job, w->index);
+	if (++l->position >= l->n_share_blocks)
+		l->position = 0;
+	s->in_flight = true;
 	s->n_done_bytes = 0;
 	s->n_tries = 0;
 	s->syncing = false;
@@ -282,9 +286,11 @@ static bool handle_odd(struct worker *w, uint32_t slot_index, int32_t result)
 		w->n_retries += again;
 		w->n_short += !again;
 		/* Direct I/O goes on at an aligned place: the odd bytes are moved again. */
-		if (!again)
+		if (!again && (uint32_t)result >= w->job->align_bytes) {
 			s->n_done_bytes +=
 				(uint32_t)result / w->job->align_bytes * w->job->align_bytes;
+			s->n_tries = 0;
+		}
 		queue_again(w, slot_index, op);
 		return true;
 	} else if (result == 0)
@@ -325,6 +331,7 @@ static inline bool finish_transfer(struct worker *w, const struct io_done *done,
 		queue_again(w, done->slot, IO_DATASYNC);
 		return false;
 	}
+	s->in_flight = false;
 	hist_add(&w->latency, now_ns > s->start_ns ? now_ns - s->start_ns : 0);
 	w->n_ops++;
 	if (s->op == IO_READ) {
@@ -346,7 +353,7 @@ static void restamp_writes(struct worker *w)
 	for (uint32_t i = 0; i < l->n_ios; i++) {
 		struct slot *s = &l->slots[l->ios[i].slot];
 
-		if (!s->syncing && s->n_tries == 0)
+		if (!s->syncing && s->n_tries == 0 && s->n_done_bytes == 0)
 			s->start_ns = now_ns;
 	}
 }
@@ -401,15 +408,38 @@ static inline void look_at_the_end(struct worker *w, uint64_t now_ns)
 		l->ending = true;
 }
 
+static bool may_start(const struct worker_loop *l)
+{
+	return !l->ending && l->n_free && l->n_left;
+}
+
+/*
+ * Verified blocks must not be in flight twice: which of two writes the medium keeps, and what a
+ * read beside a write finds, is undefined. One slow transfer can hold up the next pass.
+ */
+static bool must_wait(const struct worker *w)
+{
+	const struct worker_loop *l = w->loop;
+	uint64_t offset_bytes;
+
+	if (!l->careful)
+		return false;
+	offset_bytes = next_offset(l, w->job, w->index);
+	for (uint32_t i = 0; i < w->job->depth; i++)
+		if (l->slots[i].in_flight && l->slots[i].offset_bytes == offset_bytes)
+			return true;
+	return false;
+}
+
 /* As fast as it goes: depth transfers in flight, each replaced when it ends. */
 static void run_closed(struct worker *w)
 {
 	struct worker_loop *l = w->loop;
 	uint64_t now_ns = w->start_ns;
 
-	while (l->n_free && l->n_left && !l->ending)
-		start_transfer(w, l->free_slots[--l->n_free], now_ns);
 	for (;;) {
+		while (may_start(l) && !must_wait(w))
+			start_transfer(w, l->free_slots[--l->n_free], now_ns);
 		if (l->writes && l->n_ios)
 			restamp_writes(w);
 		if (!submit_queued(w) || !l->n_in_flight)
@@ -421,12 +451,9 @@ static void run_closed(struct worker *w)
 			break;
 		now_ns = clock_now_ns(w->job->clock);
 		look_at_the_end(w, now_ns);
-		for (int i = 0; i < n; i++) {
-			if (!finish_transfer(w, &l->done[i], now_ns))
-				continue;
-			if (!l->ending && l->n_left)
-				start_transfer(w, l->done[i].slot, now_ns);
-		}
+		for (int i = 0; i < n; i++)
+			if (finish_transfer(w, &l->done[i], now_ns))
+				l->free_slots[l->n_free++] = l->done[i].slot;
 		publish(w);
 	}
 	w->end_ns = now_ns;
@@ -457,16 +484,11 @@ static void next_due(struct schedule *d, uint64_t start_ns)
 	d->n_due++;
 }
 
-static bool may_start(const struct worker_loop *l)
-{
-	return !l->ending && l->n_free && l->n_left;
-}
-
 static void start_due(struct worker *w, struct schedule *d, uint64_t now_ns)
 {
 	struct worker_loop *l = w->loop;
 
-	while (may_start(l) && d->due_ns <= now_ns) {
+	while (may_start(l) && d->due_ns <= now_ns && !must_wait(w)) {
 		start_transfer(w, l->free_slots[--l->n_free], d->due_ns);
 		next_due(d, w->start_ns);
 	}
@@ -476,7 +498,8 @@ static void start_due(struct worker *w, struct schedule *d, uint64_t now_ns)
 static bool collect_due(struct worker *w, const struct schedule *d, uint64_t *now_ns)
 {
 	struct worker_loop *l = w->loop;
-	int n = collect(w, 1, may_start(l) ? d->due_ns - *now_ns : ENGINE_WAIT_FOREVER);
+	int n = collect(w, 1,
+		may_start(l) && d->due_ns > *now_ns ? d->due_ns - *now_ns : ENGINE_WAIT_FOREVER);
 
 	if (n < 0)
 		return false;

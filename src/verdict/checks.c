@@ -225,13 +225,14 @@ static int check_rate(const struct result *r, const struct phase_result *phase, 
 	double *ret_badness)
 {
 	double wanted_iops = (double)phase->settings.rate_iops;
+	uint64_t busy_ns = phase->elapsed_ns - phase->flush_ns; /* the flush is not at a rate */
 	double iops;
 	char reached[UNITS_TEXT_MAX];
 
 	(void)r;
-	if (phase->settings.rate_iops == 0 || phase->elapsed_ns == 0)
+	if (phase->settings.rate_iops == 0 || phase->elapsed_ns <= phase->flush_ns)
 		return 0;
-	iops = (double)phase->n_ops / (1e-9 * (double)phase->elapsed_ns);
+	iops = (double)phase->n_ops / (1e-9 * (double)busy_ns);
 	if (iops >= RATE_REACHED_RATIO * wanted_iops)
 		return 0;
 	*ret_badness = wanted_iops - iops;

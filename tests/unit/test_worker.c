@@ -166,6 +166,62 @@ static void workers_share_the_blocks_without_overlap(void **state)
 	free(generations);
 }
 
+/* The null engine, watched: whether a block is ever in flight twice. */
+static uint64_t watched_offset_bytes[8];
+static bool watched_in_flight[8];
+static unsigned n_clashes;
+
+static int watched_submit(struct engine *engine, const struct io *ios, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t slot = 0; slot < 8; slot++)
+			n_clashes += watched_in_flight[slot] &&
+				     watched_offset_bytes[slot] == ios[i].offset_bytes;
+		watched_offset_bytes[ios[i].slot] = ios[i].offset_bytes;
+		watched_in_flight[ios[i].slot] = true;
+	}
+	return engine_null.submit(engine, ios, n);
+}
+
+static int watched_reap(struct engine *engine, struct io_done *done, uint32_t n_max, uint32_t n_min,
+	uint64_t timeout_ns)
+{
+	int n = engine_null.reap(engine, done, n_max, n_min, timeout_ns);
+
+	for (int i = 0; i < n; i++)
+		watched_in_flight[done[i].slot] = false;
+	return n;
+}
+
+static void a_slow_transfer_keeps_its_verified_block_to_itself(void **state)
+{
+	static const uint64_t one_is_slow_ns[] = { MS, MS, MS, MS, UINT64_C(50) * MS, MS, MS };
+	static const enum access_kind kinds[] = { ACCESS_WRITE, ACCESS_RANDWRITE, ACCESS_RANDRW };
+	uint32_t generations[16];
+
+	(void)state;
+	for (size_t k = 0; k < 2 * sizeof(kinds) / sizeof(kinds[0]); k++) {
+		struct engine_ops watched = engine_null;
+		struct rig r;
+
+		watched.submit = watched_submit;
+		watched.reap = watched_reap;
+		memset(generations, 0, sizeof(generations));
+		memset(watched_in_flight, 0, sizeof(watched_in_flight));
+		n_clashes = 0;
+		rig_init(&r, kinds[k / 2], 8);
+		r.null = (struct null_script){ one_is_slow_ns, 7 };
+		r.job.ops = &watched;
+		r.job.n_blocks = 16;
+		r.job.rate_iops = k % 2 ? 5000 : 0;
+		r.job.generations = generations;
+		rig_run(&r);
+		assert_int_equal(n_clashes, 0);
+		assert_true(r.worker->n_ops > 20);
+		rig_release(&r);
+	}
+}
+
 static void a_mix_reads_the_share_asked(void **state)
 {
 	struct rig r;
@@ -428,6 +484,7 @@ int main(void)
 		cmocka_unit_test(without_a_time_it_makes_one_pass),
 		cmocka_unit_test(a_pass_of_random_writes_touches_every_block_once),
 		cmocka_unit_test(workers_share_the_blocks_without_overlap),
+		cmocka_unit_test(a_slow_transfer_keeps_its_verified_block_to_itself),
 		cmocka_unit_test(a_mix_reads_the_share_asked),
 		cmocka_unit_test(a_commit_is_a_write_and_its_flush),
 		cmocka_unit_test(short_transfers_are_continued_and_counted),

@@ -131,11 +131,22 @@ static int print_rows(struct context *ctx, const struct clean_rows *c, struct er
 		e);
 }
 
+/* What should have gone and did not; what still lives is not meant to. */
+static size_t count_stuck(const struct workdir_leftovers *left)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < left->n_rows; i++)
+		n += !left->rows[i].removed && !left->rows[i].living;
+	return n;
+}
+
 static int cmd_clean_main(struct context *ctx, void *args, const char *const *operands,
 	size_t n_operands, struct err *e)
 {
 	const struct clean_args *a = args;
 	cleanup(clean_rows_release) struct clean_rows rows = { 0 };
+	size_t n_stuck = 0;
 	int failed = 0, status;
 
 	if (n_operands == 0) {
@@ -148,12 +159,18 @@ static int cmd_clean_main(struct context *ctx, void *args, const char *const *op
 
 		/* What was seen until an error is shown too. */
 		failed = workdir_clean(operands[i], NULL, a->dry_run, &left, e);
+		n_stuck += a->dry_run ? 0 : count_stuck(&left);
 		if (add_rows(&rows, &left, ctx->global.json, failed ? NULL : e))
 			failed = -1;
 	}
 	if (failed && ctx->global.json)
 		return err_exit_status(e->kind);
 	status = rows.n_rows > 0 || !failed ? print_rows(ctx, &rows, failed ? NULL : e) : 0;
+	if (!failed && !status && n_stuck > 0) {
+		err_set(e, ERR_IO, 0, "%zu of %zu could not be removed, see the reasons", n_stuck,
+			rows.n_rows);
+		return err_exit_status(e->kind);
+	}
 	return failed ? err_exit_status(e->kind) : status;
 }
 

@@ -133,7 +133,7 @@ static int run_command(struct context *ctx, const struct cmd *cmd, int argc,
 	if (ctx->global.help)
 		return print_help(ctx, cmd, e);
 	if (ends_cleanly(cmd))
-		stop_install();
+		stop_install(STOP_GRACE_MS);
 	status = cmd->run(ctx, args, operands, n_operands, e);
 	return status < 0 ? err_exit_status(e->kind) : status;
 }
@@ -186,7 +186,7 @@ int main(int argc, char **argv)
 	reserve_streams();
 	/* Characters only: numbers keep their point. */
 	setlocale(LC_CTYPE, "");
-	stop_ignore_pipe();
+	stop_ignore_write_signals();
 	for (int i = 0; i < argc; i++) {
 		buf_add(&line, i ? " " : "");
 		common_add_quoted(&line, argv[i]);

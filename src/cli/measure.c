@@ -68,14 +68,22 @@ static int stop_signal(const struct measurement *m)
 	return m->ctx->stop ? atomic_load(m->ctx->stop) : 0;
 }
 
-/* Keeps the phase in the record and the history; a full disk for the history loses no figure. */
+/* Stores what is not stored yet, in order: what a full disk or a lock kept out is tried again. */
+static void store_phases(struct measurement *m, struct target_run *t)
+{
+	const struct result *r = t->result;
+
+	while (t->n_stored < r->n_phases) {
+		if (history_add_phase(
+			    m->history, r->id, &r->phases[t->n_stored], &m->history_err) != 0)
+			return;
+		t->n_stored++;
+	}
+}
+
 static int keep_phase(
 	struct measurement *m, struct target_run *t, struct phase_result *phase, struct err *e)
 {
-	int rc = history_add_phase(m->history, t->result->id, phase, &m->history_err);
-
-	if (rc != 0)
-		m->history_failed = true;
 	if (phase->n_bad_units)
 		m->n_mismatched++;
 	if (phase->status != PHASE_DONE) {
@@ -85,7 +93,10 @@ static int keep_phase(
 		if (!stop_signal(m) && !phase->n_bad_units)
 			m->n_failed++;
 	}
-	return result_take_phase(t->result, phase, e);
+	if (result_take_phase(t->result, phase, e) != 0)
+		return -1;
+	store_phases(m, t);
+	return 0;
 }
 
 static int run_phase(struct measurement *m, struct target_run *t, const struct phase_spec *spec,
@@ -230,6 +241,13 @@ static int end_records(struct measurement *m, const struct err *fatal)
 				sigabbrev_np(sig));
 		if (!r->reason[0] && fatal->kind != ERR_NONE)
 			snprintf(r->reason, sizeof(r->reason), "%s", fatal->msg);
+		store_phases(m, &m->targets[i]);
+		if (m->targets[i].n_stored < r->n_phases) {
+			m->history_failed = true;
+			if (!r->reason[0])
+				snprintf(r->reason, sizeof(r->reason),
+					"not all phases are in the history");
+		}
 		if (end_record(m, &m->targets[i], &m->history_err) != 0)
 			m->history_failed = true;
 	}

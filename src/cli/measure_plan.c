@@ -60,6 +60,10 @@ static int check_phases(const struct measurement *m, const struct target_run *t,
 	}
 	if (n)
 		return 0;
+	if (t->result->target.kind == TARGET_DIRECTORY)
+		return err_set(e, ERR_USAGE, 0,
+			"--engine %s: a mapping cannot be appended to; use --engine uring or sync",
+			m->engine->name);
 	if (t->result->target.kind == TARGET_BLOCK_DEVICE)
 		return err_set(e, ERR_USAGE, 0,
 			"'%s' is a block device and is only read; to write to it, and destroy what it holds, "
@@ -161,7 +165,8 @@ static int check_memory(const struct measurement *m, struct err *e)
 		uint64_t n_bytes = (uint64_t)p->block_bytes * p->depth * p->n_threads;
 		char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
 
-		if (p->work == WORK_BLOCK && n_bytes > m->host.memory_limit_bytes / 2)
+		if (p->work == WORK_BLOCK && m->host.memory_limit_bytes &&
+			n_bytes > m->host.memory_limit_bytes / 2)
 			return err_set(e, ERR_USAGE, 0,
 				"--block, --depth, --threads: %s needs %s of buffers, more than half of the %s of "
 				"memory; lower one of them",
@@ -329,7 +334,7 @@ static int open_session(struct measurement *m, struct target_run *t, struct err 
 	if (session_open(&params, &t->session, e) == 0)
 		return check_polling(m, t, e);
 	/* Nothing was measured yet: this target cannot be, here and now. A broken one is broken. */
-	if (e->kind == ERR_IO && e->sys != EIO)
+	if (e->kind == ERR_IO && e->sys != EIO && e->sys != EMFILE && e->sys != ENFILE)
 		e->kind = ERR_UNSUPPORTED;
 	return -1;
 }
@@ -414,11 +419,13 @@ static uint32_t n_layouts(const struct measurement *m, const struct target_run *
 	return !used ? 0 : fresh ? q->n_samples : 1;
 }
 
+static const double REST_S = 0.25; /* before each phase, see settle() in session_block.c */
+
 double measurement_phase_s(const struct measurement *m, const struct phase_spec *spec)
 {
 	if (spec->work == WORK_FILES)
 		return (double)m->request->n_files / GUESS_FILES_PER_S;
-	return 1e-9 * (double)(spec->time_ns ? spec->time_ns : m->request->time_ns);
+	return REST_S + 1e-9 * (double)(spec->time_ns ? spec->time_ns : m->request->time_ns);
 }
 
 static struct estimate estimate_run(const struct measurement *m, const struct target_run *t)
@@ -434,7 +441,7 @@ static struct estimate estimate_run(const struct measurement *m, const struct ta
 			continue;
 		est.n_phases++;
 		if (p->work == WORK_BLOCK && access_defs[p->access].writes)
-			est.write_s += phase_s * q->n_samples;
+			est.write_s += (phase_s - REST_S) * q->n_samples;
 		est.seconds += phase_s * q->n_samples;
 	}
 	est.layout_bytes = t->size_bytes * n_layouts(m, t);

@@ -14,6 +14,7 @@ struct target_run {
 	struct result *result;	 /* owned */
 	struct session *session; /* owned until closed */
 	uint64_t size_bytes;	 /* working set */
+	size_t n_stored;	 /* phases that are in the history */
 	bool ended;		 /* a phase failed: the rest is left out */
 };
 

@@ -65,6 +65,7 @@ struct workdir_leftover {
 	char run_id[40];
 	uint64_t n_bytes; /* allocated */
 	int removed;	  /* 1: removed; 0: kept, see reason */
+	int living;	  /* 1: kept because its run may still live */
 	char reason[200]; /* why kept: "still in use by process 4711", "manifest does not match" */
 };
 

@@ -165,7 +165,8 @@ static void look_at(const struct clean *c, const char *name, struct workdir_left
 		return;
 	}
 	memcpy(row->run_id, m.run_id, sizeof(row->run_id));
-	if (may_live(c, &m, manifest_fd, row))
+	row->living = may_live(c, &m, manifest_fd, row);
+	if (row->living)
 		return;
 	workdir_empty(fd, false, &t);
 	row->n_bytes = t.n_bytes;

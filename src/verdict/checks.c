@@ -281,6 +281,17 @@ static int check_no_device(const struct result *r, struct finding *ret)
 		r->target.path, r->target.fs_type[0] ? r->target.fs_type : "no file system");
 }
 
+/* The counters of a loop device say nothing of what lies below its file. */
+static int check_loop(const struct result *r, struct finding *ret)
+{
+	for (unsigned i = 0; i < r->target.n_disks && r->n_phases > 0; i++)
+		if (r->target.disks[i].backing[0])
+			return fire(ret, SEVERITY_NOTE,
+				"'%.40s' is the file '%.100s': 'device' here is the loop device, and what it moved may have come from this machine's page cache; measure the file system that holds the file, too",
+				r->target.disks[i].name, r->target.disks[i].backing);
+	return 0;
+}
+
 /* clang-format off */
 const struct check verdict_checks[] = {
 	{ "verify-mismatch",     "verified blocks that did not hold what was written", check_verify, NULL },
@@ -293,6 +304,7 @@ const struct check verdict_checks[] = {
 	{ "cpu-bound",           "a worker or a CPU of the machine was at least 95 % busy", check_cpu_bound, NULL },
 	{ "depth-not-reached",   "fewer requests in flight than asked", check_depth, NULL },
 	{ "rate-not-reached",    "fewer transfers made than --rate made due", check_rate, NULL },
+	{ "loop-device",         "the device is a file of this machine, behind a loop device", NULL, check_loop },
 	{ "no-device",           "no device, or one without counters, below the target", NULL, check_no_device },
 };
 /* clang-format on */

@@ -67,6 +67,30 @@ wait "$pid"
 jq -e '.error.kind == "interrupted" and (.results | length) == 1' "$scratch/out" >/dev/null &&
 	ok "--json is one document when interrupted" || fail "--json interrupted: $(head -c 300 "$scratch/out")"
 
+# timeout(1) and terminals signal the process and its group: two in the same moment are one request.
+start
+wait_until 60 has_done 1 || fail "twice: no phase ended"
+kill -TERM "$pid"
+kill -TERM "$pid"
+wait "$pid"
+expect "SIGTERM twice at once: exit status" 130 $?
+expect "SIGTERM twice at once: nothing left" 0 "$(leftovers "$target")"
+
+# A limit on the size of files is an error with a line, not the death by SIGXFSZ.
+(
+	ulimit -f 64
+	exec "$clyde" --db "$scratch/limit.db" run "$target" --allow-memory --time 200ms --size 8M --samples 1 \
+		--phase seq_write
+) >"$scratch/out" 2>"$scratch/err"
+code=$?
+case $code in
+1 | 4) ok "file size limit: exit status $code" ;;
+*) fail "file size limit: exit status $code" ;;
+esac
+grep -q "File too large" "$scratch/err" && ok "file size limit: the line says so" ||
+	fail "file size limit: $(cat "$scratch/err")"
+expect "file size limit: nothing left" 0 "$(leftovers "$target")"
+
 # Two at once share the history.
 "$clyde" --json run "$target" --allow-memory --quick --time 200ms --size 32M --phase rand_read_qd1 >"$scratch/a.json" 2>"$scratch/a.err" &
 a=$!

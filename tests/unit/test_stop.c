@@ -33,7 +33,7 @@ static int status_of(void (*body)(void))
 
 static void first_of_each_kind(void)
 {
-	stop_install();
+	stop_install(60000);
 	if (atomic_load(stop_flag()) != 0)
 		_exit(1);
 	raise(SIGTERM);
@@ -46,15 +46,23 @@ static void first_of_each_kind(void)
 
 static void second_of_a_kind(void)
 {
-	stop_install();
+	stop_install(0);
 	raise(SIGINT);
 	raise(SIGINT);
+}
+
+static void second_at_once(void)
+{
+	stop_install(60000);
+	raise(SIGTERM);
+	raise(SIGTERM);
+	_exit(atomic_load(stop_flag()) == SIGTERM ? 0 : 1);
 }
 
 static void ignored_at_the_start(void)
 {
 	ignore(SIGHUP);
-	stop_install();
+	stop_install(60000);
 	raise(SIGHUP);
 	raise(SIGHUP);
 	_exit(atomic_load(stop_flag()) == 0 ? 0 : 1);
@@ -63,7 +71,7 @@ static void ignored_at_the_start(void)
 static void interrupt_ignored_at_the_start(void)
 {
 	ignore(SIGINT);
-	stop_install();
+	stop_install(60000);
 	raise(SIGINT);
 	_exit(atomic_load(stop_flag()) == SIGINT ? 0 : 1);
 }
@@ -72,7 +80,7 @@ static void closed_pipe(void)
 {
 	int ends[2];
 
-	stop_ignore_pipe();
+	stop_ignore_write_signals();
 	if (pipe(ends) != 0)
 		_exit(1);
 	close(ends[0]);
@@ -88,13 +96,22 @@ static void the_first_signal_only_sets_the_flag(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static void a_second_of_the_same_kind_ends_the_process(void **state)
+static void a_later_one_ends_the_process(void **state)
 {
 	int status = status_of(second_of_a_kind);
 
 	(void)state;
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(WTERMSIG(status), SIGINT);
+}
+
+static void a_second_at_once_is_the_same_request(void **state)
+{
+	int status = status_of(second_at_once);
+
+	(void)state;
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 static void nohup_stays_in_force(void **state)
@@ -128,7 +145,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_signal_only_sets_the_flag),
-		cmocka_unit_test(a_second_of_the_same_kind_ends_the_process),
+		cmocka_unit_test(a_second_at_once_is_the_same_request),
+		cmocka_unit_test(a_later_one_ends_the_process),
 		cmocka_unit_test(nohup_stays_in_force),
 		cmocka_unit_test(an_interrupt_is_heard_in_the_background_of_a_script),
 		cmocka_unit_test(a_closed_pipe_is_an_error_not_a_death),

@@ -132,13 +132,22 @@ static int print_rows(struct context *ctx, const struct clean_rows *c, struct er
 }
 
 /* What should have gone and did not; what still lives is not meant to. */
-static size_t count_stuck(const struct workdir_leftovers *left)
+static size_t count_stuck(const struct workdir_leftovers *left, bool dry_run)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < left->n_rows; i++)
+	for (size_t i = 0; i < left->n_rows && !dry_run; i++)
 		n += !left->rows[i].removed && !left->rows[i].living;
 	return n;
+}
+
+/* Exit status. */
+static int say_stuck(size_t n_stuck, size_t n_rows, struct err *e)
+{
+	if (n_stuck == 0)
+		return 0;
+	err_set(e, ERR_IO, 0, "%zu of %zu could not be removed, see the reasons", n_stuck, n_rows);
+	return err_exit_status(e->kind);
 }
 
 static int cmd_clean_main(struct context *ctx, void *args, const char *const *operands,
@@ -159,18 +168,15 @@ static int cmd_clean_main(struct context *ctx, void *args, const char *const *op
 
 		/* What was seen until an error is shown too. */
 		failed = workdir_clean(operands[i], NULL, a->dry_run, &left, e);
-		n_stuck += a->dry_run ? 0 : count_stuck(&left);
+		n_stuck += count_stuck(&left, a->dry_run);
 		if (add_rows(&rows, &left, ctx->global.json, failed ? NULL : e))
 			failed = -1;
 	}
 	if (failed && ctx->global.json)
 		return err_exit_status(e->kind);
 	status = rows.n_rows > 0 || !failed ? print_rows(ctx, &rows, failed ? NULL : e) : 0;
-	if (!failed && !status && n_stuck > 0) {
-		err_set(e, ERR_IO, 0, "%zu of %zu could not be removed, see the reasons", n_stuck,
-			rows.n_rows);
-		return err_exit_status(e->kind);
-	}
+	if (!failed && !status)
+		status = say_stuck(n_stuck, rows.n_rows, e);
 	return failed ? err_exit_status(e->kind) : status;
 }
 
